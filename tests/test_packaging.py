@@ -1,0 +1,92 @@
+"""What the wheel carries: the three packages, the whole corpus and its compiled form, nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from corpus.catalogue import COMPILED_NAME, compile_corpus, corpus_digest
+
+COMPILED = f"corpus/{COMPILED_NAME}"
+BUILD = "import sys, hatchling.build as b; print(b.build_wheel(sys.argv[1]))"
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree, built by the local backend (no build environment, no network)."""
+    folder = tmp_path_factory.mktemp("wheel")
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(folder)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.strip().splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def tree(root: Path, package: str) -> set[str]:
+    """The files of a package in the tree, without what Python leaves beside them."""
+    return {
+        path.relative_to(root).as_posix()
+        for path in (root / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_top_level_is_the_three_packages_and_the_metadata(names: list[str]) -> None:
+    tops = {name.split("/")[0] for name in names}
+    metadata = {top for top in tops if fnmatch(top, "firstfault-*.dist-info")}
+    assert len(metadata) == 1
+    assert tops - metadata == {"corpus", "index", "assistant"}
+
+
+def test_every_file_of_the_packages_is_in_the_wheel(root: Path, names: list[str]) -> None:
+    in_wheel = {name for name in names if ".dist-info/" not in name}
+    in_tree = tree(root, "corpus") | tree(root, "index") | tree(root, "assistant")
+    assert in_wheel - in_tree == {COMPILED}
+    assert in_tree - in_wheel == set()
+
+
+def test_the_corpus_is_whole(root: Path, names: list[str]) -> None:
+    entries = {path.relative_to(root).as_posix() for path in root.glob("corpus/entries/*/*.toml")}
+    assert entries, "the corpus has no entries"
+    assert entries <= set(names)
+    for needed in ("corpus/families/", "corpus/schema/", "corpus/incidents/", "corpus/README.md"):
+        assert any(name.startswith(needed) for name in names), needed
+
+
+def test_the_compiled_corpus_is_that_of_the_tree(root: Path, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shipped = archive.read(COMPILED)
+    assert json.loads(shipped.splitlines()[0])["digest"] == corpus_digest(root / "corpus")
+    assert shipped == compile_corpus(root / "corpus")
+
+
+def test_building_leaves_the_tree_alone(root: Path, wheel: Path) -> None:
+    assert wheel.is_file()
+    assert not (root / COMPILED).exists()
+
+
+def test_the_command_and_the_licence_are_declared(wheel: Path, names: list[str]) -> None:
+    info = next(name.split("/")[0] for name in names if ".dist-info/" in name)
+    with zipfile.ZipFile(wheel) as archive:
+        commands = archive.read(f"{info}/entry_points.txt").decode()
+        metadata = archive.read(f"{info}/METADATA").decode()
+    assert "firstfault = assistant.cli.main:main" in commands
+    assert "Requires-Python: >=3.11" in metadata
+    assert "License-Expression: Apache-2.0" in metadata
+    assert f"{info}/licenses/LICENSE" in names
