@@ -1,0 +1,135 @@
+"""Heads: what a diagnosis needs of every entry, without its prose.
+
+A head is loaded for each of a thousand entries in milliseconds, so it is a
+plain slotted dataclass made from the compiled form; the rest of an entry (its
+body) is read per id when somebody looks at it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SLOWING_TAGS = frozenset({"slowdown", "throttling"})
+"""Tags of entries that describe a slow run, not a dead one."""
+SCAN_MIN_LITERAL = 4
+"""Shortest literal that is given to the scanner, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextHead:
+    """A literal that must, or must not, stand near a hit."""
+
+    text: str
+    within: int | str
+    same: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureHead:
+    """One signature of an entry, ready for matching; `texts` has several for `lines`."""
+
+    name: str
+    texts: tuple[str, ...]
+    within: int
+    requires: tuple[ContextHead, ...]
+    excludes: tuple[ContextHead, ...]
+    tier: str
+    min_count: int
+    unbroken: bool
+    cleared_by: str | None
+    level: tuple[str, ...]
+    aligned: bool
+    spec_only: bool
+    """True when the only source is a specification: nobody saw software print it."""
+
+    def all_texts(self) -> list[str]:
+        """Its own texts, those of its contexts, and its all-clear line."""
+        contexts = [context.text for context in (*self.requires, *self.excludes)]
+        return [*self.texts, *contexts, *([self.cleared_by] if self.cleared_by is not None else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One entry without its prose."""
+
+    id: str
+    title: str
+    family: str
+    component: str
+    kind: str
+    status: str
+    severity: str
+    role: str
+    scope: str
+    restart: str
+    reviewed: str
+    aliases: tuple[str, ...]
+    causes: tuple[str, ...]
+    related: tuple[str, ...]
+    confused_with: tuple[str, ...]
+    replaced_by: str | None
+    signatures: tuple[SignatureHead, ...]
+    slows: bool
+    """True for failures that slow a run without ending it."""
+
+    @property
+    def rank(self) -> int:
+        """0 for a failure, 1 for a class, 2 for a wrapper: who explains more."""
+        return ("failure", "class", "wrapper").index(self.kind)
+
+
+def head_data(body: dict[str, Any]) -> dict[str, Any]:
+    """The JSON form of a head, from the JSON form of a whole entry."""
+    keep = (
+        "id", "title", "family", "component", "kind", "status", "severity",
+        "role", "scope", "restart", "reviewed", "replaced_by",
+    )  # fmt: skip
+    data: dict[str, Any] = {key: body.get(key) for key in keep}
+    for key in ("aliases", "causes", "related"):
+        data[key] = body.get(key, [])
+    data["confused_with"] = [item["id"] for item in body.get("confused_with", [])]
+    data["slows"] = bool(SLOWING_TAGS.intersection(body.get("tags", [])))
+    data["signatures"] = [_signature_data(signature) for signature in body.get("signature", [])]
+    return data
+
+
+def _signature_data(signature: dict[str, Any]) -> list[Any]:
+    contexts = [
+        [[item["text"], item.get("within", "source"), item.get("same")] for item in signature.get(key, [])]
+        for key in ("requires", "excludes")
+    ]
+    return [
+        signature["name"],
+        signature.get("lines") or [signature["text"]],
+        signature.get("within") or 0,
+        contexts[0],
+        contexts[1],
+        signature.get("tier", "scan"),
+        signature.get("min_count", 1),
+        signature.get("unbroken", False),
+        signature.get("cleared_by"),
+        signature.get("level", []),
+        signature.get("aligned", False),
+        all("spec" in source for source in signature["source"]),
+    ]
+
+
+def head_from(data: dict[str, Any]) -> Head:
+    """Rebuild a head from its JSON form."""
+    values = dict(data)
+    for key in ("aliases", "causes", "related", "confused_with"):
+        values[key] = tuple(values[key])
+    values["signatures"] = tuple(signature_from(item) for item in values["signatures"])
+    return Head(**values)
+
+
+def signature_from(item: list[Any]) -> SignatureHead:
+    """Rebuild a signature from its JSON form."""
+    name, texts, within, requires, excludes, tier, count, unbroken, cleared, level, aligned, spec = item
+    return SignatureHead(
+        name, tuple(texts), within,
+        tuple(ContextHead(*context) for context in requires),
+        tuple(ContextHead(*context) for context in excludes),
+        tier, count, unbroken, cleared, tuple(level), aligned, spec,
+    )  # fmt: skip

@@ -1,0 +1,310 @@
+"""Matching: which signatures stand on which records, in the required context.
+
+Two steps. `Matcher.verify` runs the compiled pattern of each candidate text
+(atom) on one record. `Matcher.resolve` turns the atoms found in all sources
+into hits of signatures: messages of several lines, required and excluding
+context, repetition, all-clear lines, and containment (a longer match hides the
+shorter one inside it; a failure hides a class on the same record).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from corpus.catalogue import choose_literals
+from corpus.head import SCAN_MIN_LITERAL, ContextHead, Head, SignatureHead
+from corpus.record import Record
+from corpus.signature import Capture, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class AtomHit:
+    """One text found on one record of one source."""
+
+    atom: int
+    source: int
+    record: Record
+    start: int
+    end: int
+    captures: dict[str, Capture]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A signature of an entry found on a record, its context fulfilled."""
+
+    entry: str
+    signature: str
+    source: int
+    record: Record
+    start: int
+    end: int
+    captures: dict[str, Capture]
+    atom: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A signature whose text is there but whose context is not: a near miss."""
+
+    entry: str
+    signature: str
+    source: int
+    record: Record
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Hits in order of source and line, and the hits that their context refused."""
+
+    hits: list[Hit]
+    unmet: list[Unmet]
+
+
+class Matcher:
+    """All signature texts of a set of heads, compiled lazily."""
+
+    def __init__(
+        self, heads: Iterable[Head], literals: Mapping[str, str] | None = None, *, with_candidates: bool = False
+    ) -> None:
+        """Take the heads to match; `literals` are the catalogue's precomputed scan literals.
+
+        With `with_candidates` the signatures of tier `candidate` match as well.
+        """
+        self.heads = {head.id: head for head in heads if head.status != "retired"}
+        self._signatures: list[tuple[Head, SignatureHead]] = [
+            (head, signature)
+            for head in self.heads.values()
+            for signature in head.signatures
+            if with_candidates or signature.tier == "scan"
+        ]
+        self.texts: list[str] = []
+        self._atom_of: dict[str, int] = {}
+        for _, signature in self._signatures:
+            for text in signature.all_texts():
+                if text not in self._atom_of:
+                    self._atom_of[text] = len(self.texts)
+                    self.texts.append(text)
+        self._patterns = [Pattern(text) for text in self.texts]
+        self.literals: list[bytes] = []
+        self._atoms_of: list[tuple[int, ...]] = []
+        self._index_literals(dict(literals or {}))
+
+    def _index_literals(self, literals: dict[str, str]) -> None:
+        missing = [text for text in self.texts if text not in literals]
+        if missing:
+            padded = {text for _, signature in self._signatures if signature.aligned for text in signature.texts}
+            literals.update(choose_literals(missing, padded))
+        by_literal: dict[bytes, list[int]] = defaultdict(list)
+        for atom, text in enumerate(self.texts):
+            for spelling in _spellings(literals[text]):
+                by_literal[spelling].append(atom)
+        for literal in sorted(by_literal):
+            self.literals.append(literal)
+            self._atoms_of.append(tuple(by_literal[literal]))
+
+    def atoms_of(self, literal: int) -> tuple[int, ...]:
+        """The atoms whose scan literal this is."""
+        return self._atoms_of[literal]
+
+    def atom(self, text: str) -> int | None:
+        """The atom of a text, if any signature here uses it."""
+        return self._atom_of.get(text)
+
+    def verify(self, atoms: Iterable[int], record: Record, source: int = 0) -> list[AtomHit]:
+        """Run the patterns of these atoms on one record."""
+        found = []
+        for atom in atoms:
+            match = self._patterns[atom].search(record.text)
+            if match is not None:
+                found.append(AtomHit(atom, source, record, match.start, match.end, match.captures))
+        return found
+
+    def scan_records(self, records: Iterable[Record], source: int = 0) -> list[AtomHit]:
+        """Find all atoms on records without a scanner: for tests and small texts."""
+        listed = list(records)
+        whole = "\n".join(f"{record.text}" for record in listed).encode("utf-8", "replace")
+        present = [index for index, literal in enumerate(self.literals) if literal in whole]
+        needles = [(self.literals[index].decode("utf-8", "replace"), self._atoms_of[index]) for index in present]
+        found: list[AtomHit] = []
+        for record in listed:
+            atoms = sorted({atom for needle, owners in needles if needle in record.text for atom in owners})
+            found.extend(self.verify(atoms, record, source))
+        return found
+
+    def resolve(
+        self,
+        found: Sequence[AtomHit],
+        *,
+        counts: Mapping[int, int] | None = None,
+        progress: Mapping[int, Sequence[int]] | None = None,
+    ) -> Resolution:
+        """Turn atoms found in all sources into hits of signatures.
+
+        `counts` gives exact numbers of an atom where only some hits were kept;
+        `progress` gives, per source, the lines on which the job made a step.
+        """
+        index = _AtomIndex(found)
+        hits: list[Hit] = []
+        unmet: list[Unmet] = []
+        for head, signature in self._signatures:
+            mine, refused = self._hits_of(head, signature, index, progress or {})
+            atom = self._atom_of[signature.texts[0]]
+            number = max(len(mine), (counts or {}).get(atom, 0) if mine else 0)
+            if mine and number < signature.min_count:
+                reason = f"seen {number} of {signature.min_count} times"
+                refused += [Unmet(head.id, signature.name, hit.source, hit.record, reason) for hit in mine[:1]]
+                mine = []
+            hits += mine
+            unmet += refused
+        kept = _drop_contained(hits, self.heads)
+        taken = {(hit.entry, hit.source, hit.record.number) for hit in kept}
+        return Resolution(kept, [item for item in unmet if (item.entry, item.source, item.record.number) not in taken])
+
+    def _hits_of(
+        self, head: Head, signature: SignatureHead, index: _AtomIndex, progress: Mapping[int, Sequence[int]]
+    ) -> tuple[list[Hit], list[Unmet]]:
+        hits, refused = [], []
+        for found in index.of(self._atom_of[signature.texts[0]]):
+            if signature.level and found.record.level is not None and found.record.level not in signature.level:
+                continue
+            captures, reason = self._context(signature, found, index, progress)
+            if reason:
+                refused.append(Unmet(head.id, signature.name, found.source, found.record, reason))
+                continue
+            hits.append(
+                Hit(head.id, signature.name, found.source, found.record, found.start, found.end, captures, found.atom)
+            )
+        return hits, refused
+
+    def _context(
+        self, signature: SignatureHead, found: AtomHit, index: _AtomIndex, progress: Mapping[int, Sequence[int]]
+    ) -> tuple[dict[str, Capture], str]:
+        """The captures of a hit with its following lines, or the reason why it does not count."""
+        captures = dict(found.captures)
+        last = found
+        for text in signature.texts[1:]:
+            following = index.next_after(self._atom_of[text], last, found.record.number + signature.within)
+            if following is None:
+                return captures, f"the line `{text}` does not follow within {signature.within} lines"
+            captures.update(following.captures)
+            last = following
+        for context in signature.requires:
+            if not index.near(self._atom_of[context.text], found, context):
+                return captures, f"`{context.text}` is missing {_reach(context)}"
+        for context in signature.excludes:
+            if index.near(self._atom_of[context.text], found, context):
+                return captures, f"refuted by `{context.text}` {_reach(context)}"
+        if signature.cleared_by is not None:
+            cleared = index.next_after(self._atom_of[signature.cleared_by], found, None)
+            if cleared is not None:
+                return captures, f"cleared by line {cleared.record.number}"
+        if signature.unbroken and any(line > found.record.number for line in progress.get(found.source, ())):
+            return captures, "the job made progress after it"
+        return captures, ""
+
+
+def _spellings(literal: str) -> set[bytes]:
+    """The literal as printed, and as JSON and HTML escape it."""
+    spellings = {literal}
+    if len(literal) >= SCAN_MIN_LITERAL:
+        spellings.add(json.dumps(literal)[1:-1])
+        spellings.add(json.dumps(literal, ensure_ascii=False)[1:-1])
+        spellings.add(literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return {spelling.encode() for spelling in spellings}
+
+
+def _reach(context: ContextHead) -> str:
+    where = {"source": "in this source", "run": "in all sources"}
+    place = where.get(str(context.within), f"within {context.within} lines")
+    return f"{place}, same {context.same}" if context.same else place
+
+
+class _AtomIndex:
+    """Hits of each atom, sorted by source and line, for context questions."""
+
+    def __init__(self, found: Iterable[AtomHit]) -> None:
+        self._hits: dict[int, list[AtomHit]] = defaultdict(list)
+        for hit in found:
+            self._hits[hit.atom].append(hit)
+        for hits in self._hits.values():
+            hits.sort(key=_place)
+        self._keys = {atom: [_place(hit) for hit in hits] for atom, hits in self._hits.items()}
+
+    def of(self, atom: int) -> list[AtomHit]:
+        return self._hits.get(atom, [])
+
+    def next_after(self, atom: int, after: AtomHit, last_line: int | None) -> AtomHit | None:
+        hits, keys = self.of(atom), self._keys.get(atom, [])
+        position = bisect_right(keys, _place(after))
+        if position < len(hits) and hits[position].source == after.source:
+            found = hits[position]
+            if last_line is None or found.record.number <= last_line:
+                return found
+        return None
+
+    def near(self, atom: int, around: AtomHit, context: ContextHead) -> bool:
+        hits = self.of(atom)
+        if isinstance(context.within, int):
+            keys = self._keys.get(atom, [])
+            line = around.record.number
+            low = bisect_left(keys, (around.source, line - context.within))
+            high = bisect_right(keys, (around.source, line + context.within))
+            hits = hits[low:high]
+        elif context.within == "source":
+            hits = [hit for hit in hits if hit.source == around.source]
+        return any(_same(hit, around, context.same) for hit in hits)
+
+
+def _place(hit: AtomHit) -> tuple[int, int]:
+    return hit.source, hit.record.number
+
+
+def _same(hit: AtomHit, other: AtomHit, what: str | None) -> bool:
+    if what is None:
+        return True
+    if what == "source":
+        return hit.source == other.source
+    mine, theirs = getattr(hit.record, what), getattr(other.record, what)
+    return mine is None or theirs is None or mine == theirs
+
+
+def _drop_contained(hits: list[Hit], heads: Mapping[str, Head]) -> list[Hit]:
+    by_record: dict[tuple[int, int, str], list[Hit]] = defaultdict(list)
+    for hit in hits:
+        by_record[(hit.source, hit.record.number, hit.record.text)].append(hit)
+    kept: list[Hit] = []
+    for group in by_record.values():
+        survivors = [hit for hit in group if not any(_beats(other, hit, heads) for other in group if other is not hit)]
+        best: dict[str, Hit] = {}
+        for hit in survivors:
+            known = best.get(hit.entry)
+            if known is None or hit.end - hit.start > known.end - known.start:
+                best[hit.entry] = hit
+        kept += best.values()
+    kept.sort(key=lambda hit: (hit.source, hit.record.number, hit.start, hit.entry))
+    return kept
+
+
+def _beats(strong: Hit, weak: Hit, heads: Mapping[str, Head]) -> bool:
+    """Whether one hit hides another on the same record."""
+    if strong.entry == weak.entry:
+        return False
+    first, second = heads[strong.entry], heads[weak.entry]
+    if first.kind == "failure" and second.kind == "class":
+        return True
+    if first.kind == "class" and second.kind == "failure":
+        return False
+    contains = strong.start <= weak.start and strong.end >= weak.end
+    contained = weak.start <= strong.start and weak.end >= strong.end
+    if contains and not contained:
+        return True
+    if contained and not contains:
+        return False
+    overlap = strong.start < weak.end and weak.start < strong.end
+    return overlap and first.rank < second.rank

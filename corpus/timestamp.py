@@ -1,0 +1,124 @@
+"""Timestamps as training and serving software prints them at the start of a record.
+
+`read_stamp` recognises a stamp at a position and says how much it knows: a full
+date, a date without year (glog, syslog, vLLM), seconds since boot (kernel ring),
+or a time of day. Placing those on one clock is the work of `assistant.logs.clock`.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+StampKind = Literal["absolute", "yearless", "monotonic", "clock"]
+
+BASE_YEAR = 2000
+"""Year assumed for stamps without one; a leap year, so that 29 February exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A time read from a record.
+
+    `seconds` is UTC epoch seconds (absolute; a stamp without zone is taken as
+    UTC and `zoned` is False), epoch seconds in BASE_YEAR (yearless), seconds
+    since boot (monotonic), or seconds since midnight (clock).
+    """
+
+    seconds: float
+    kind: StampKind
+    zoned: bool = False
+
+
+_MONTHS = {name: index for index, name in enumerate(calendar.month_abbr) if name}
+_MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_DAY = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+_CLOCK = r"(?P<{p}h>\d{{2}}):(?P<{p}mi>\d{{2}}):(?P<{p}s>\d{{2}})(?P<{p}f>[.,]\d{{1,9}})?"
+_ZONE = r"(?P<{p}z>Z|[ ]?[+-]\d{{2}}:?\d{{2}}(?!\d)|[ ]UTC\b)?"
+
+
+def _form(template: str, prefix: str) -> str:
+    clock = _CLOCK.format(p=prefix)
+    zone = _ZONE.format(p=prefix)
+    return template.replace("CLOCK", clock).replace("ZONE", zone).replace("P_", prefix)
+
+
+_FORMS = {
+    "a": r"\[?(?P<P_y>(?:19|20)\d{2})[-/](?P<P_mo>\d{2})[-/](?P<P_d>\d{2})[T _-]CLOCKZONE\]?",
+    "b": rf"\[(?:{_DAY}) (?P<P_mn>{_MONTH}) +(?P<P_d>\d{{1,2}}) CLOCK (?P<P_y>\d{{4}})\]",
+    "c": rf"(?:{_DAY},? )?(?P<P_mn>{_MONTH}) +(?P<P_d>\d{{1,2}}) CLOCK(?: (?P<P_y>(?:19|20)\d{{2}}))?(?=[ :])",
+    "d": r"\[?(?P<P_lv>[IWEF])(?P<P_y>(?:19|20)\d{2})(?P<P_mo>\d{2})(?P<P_d>\d{2}) CLOCK",
+    "e": r"\[?(?P<P_lv>[IWEFV])(?P<P_mo>0?[1-9]|1[0-2])(?P<P_d>\d{2}) CLOCK",
+    "f": r"(?P<P_mo>\d{2})-(?P<P_d>\d{2}) CLOCK",
+    "g": r"\[?(?P<P_mo>\d{2})/(?P<P_d>\d{2})/(?P<P_y>(?:20)?\d{2}) CLOCK\]?",
+    "h": r"\[ {0,8}(?P<P_mono>\d{1,9}\.\d{6})\]",
+    "i": r"\[?(?P<P_epoch>1[4-9]\d{8}\.\d{1,9})\]?(?=[\s:])",
+    "j": rf"(?P<P_y>(?:19|20)\d{{2}})-(?P<P_mn>{_MONTH})-(?P<P_d>\d{{2}})[ T]CLOCK",
+    "k": r"\[?CLOCK\]?(?=[\s:|\]-])",
+}
+_ANY = re.compile("|".join(_form(template, prefix) for prefix, template in _FORMS.items()))
+_SIMPLE = {prefix: re.compile(_form(template, prefix)) for prefix, template in _FORMS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class StampMatch:
+    """A stamp, the position after it, and the glog level letter when there is one."""
+
+    stamp: Stamp
+    end: int
+    level: str = ""
+
+
+def read_stamp(text: str, position: int = 0) -> StampMatch | None:
+    """Read the timestamp that starts exactly at a position, or return None."""
+    found = _ANY.match(text, position)
+    if found is None:
+        return None
+    groups = {name: value for name, value in found.groupdict().items() if value is not None}
+    prefix = next(iter(groups))[0]
+    values = {name[1:]: value for name, value in groups.items()}
+    stamp = _stamp_of(prefix, values)
+    return None if stamp is None else StampMatch(stamp, found.end(), values.get("lv", ""))
+
+
+def _stamp_of(prefix: str, values: dict[str, str]) -> Stamp | None:
+    if "mono" in values:
+        return Stamp(float(values["mono"]), "monotonic")
+    if "epoch" in values:
+        return Stamp(float(values["epoch"]), "absolute", zoned=True)
+    hour, minute, second = int(values["h"]), int(values["mi"]), int(values["s"])
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    fraction = float("0." + values["f"][1:]) if "f" in values else 0.0
+    of_day = hour * 3600 + minute * 60 + second + fraction
+    if prefix == "k":
+        return Stamp(of_day, "clock")
+    year_text = values.get("y")
+    year = BASE_YEAR if year_text is None else int(year_text) + (2000 if len(year_text) == 2 else 0)
+    month = _MONTHS[values["mn"]] if "mn" in values else int(values["mo"])
+    day = _day_seconds(year, month, int(values["d"]))
+    if day is None:
+        return None
+    offset, zoned = _zone(values.get("z", ""))
+    return Stamp(day + of_day - offset, "yearless" if year_text is None else "absolute", zoned)
+
+
+@lru_cache(maxsize=512)
+def _day_seconds(year: int, month: int, day: int) -> int | None:
+    if not (1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
+        return None
+    return calendar.timegm((year, month, day, 0, 0, 0, 0, 0, 0))
+
+
+def _zone(text: str) -> tuple[int, bool]:
+    text = text.strip()
+    if not text:
+        return 0, False
+    if text in {"Z", "UTC"}:
+        return 0, True
+    digits = text[1:].replace(":", "")
+    seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60
+    return (-seconds if text[0] == "-" else seconds), True

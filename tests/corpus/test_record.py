@@ -1,0 +1,124 @@
+"""Prefixes, wrappings and encodings must not hide a literal, and are kept as identity."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.record import quick_rank, read_records
+
+BOOM = "RuntimeError: CUDA error: device-side assert triggered"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"[rank3]: {BOOM}", {"rank": 3}),
+        (
+            f"[rank3]:[E612 10:02:17.331 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 3] {BOOM}",
+            {"rank": 3, "level": "ERROR"},
+        ),
+        (f"[default0]:{BOOM}", {"local_rank": 0}),
+        (f"[1,7]<stderr>: {BOOM}", {"rank": 7}),
+        (f"[task 118] {BOOM}", {"task": 118}),
+        (f"12: {BOOM}", {"task": 12}),
+        (f"(Worker_TP12 pid=114) ERROR 08-10 23:02:36 [a.py:8] {BOOM}", {"rank": 12, "pid": 114, "level": "ERROR"}),
+        (f"(RayWorkerWrapper pid=88, ip=10.0.0.7) {BOOM}", {"pid": 88, "host": "10.0.0.7"}),
+        (f"2026-11-30T12:00:00.1Z stderr F [rank1]: {BOOM}", {"rank": 1}),
+        (f"[pod/train-worker-1/pytorch] {BOOM}", {"container": "train-worker-1"}),
+        (f"Nov 30 12:41:58 node-b kernel: [  812.500000] {BOOM}", {"host": "node-b", "program": "kernel"}),
+        (f"Nov 30 12:41:58 node-b slurmd[22]: {BOOM}", {"host": "node-b", "pid": 22, "program": "slurmd"}),
+        (f"[482113.640021] {BOOM}", {"program": "kernel"}),
+        (f"gpu-r01:33210:33322 [4] {BOOM}", {"host": "gpu-r01", "pid": 33210, "gpu": 4}),
+        (f"node12: {BOOM}", {"host": "node12"}),
+        (f"[2026-11-30 12:00:00,123] [ERROR] [engine.py:12:step] [Rank 5] {BOOM}", {"level": "ERROR"}),
+        (f"worker-0-1  | {BOOM}", {"container": "worker-0"}),
+    ],
+)
+def test_prefixes_become_identity(line: str, expected: dict[str, object]) -> None:
+    (record,) = read_records(line.encode(), 5)
+    assert record.message == BOOM
+    assert record.number == 5
+    assert {name: getattr(record, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        f"\x1b[31m{BOOM[:20]}\x1b[1m{BOOM[20:]}\x1b[0m".encode(),
+        f"  3%|3 | 1/30\r  6%|6 | 2/30\r{BOOM}".encode(),
+        f"{BOOM}\r\n".encode(),
+        b"\xff\xfe\xfa" + BOOM.encode(),
+        json.dumps({"level": "error", "msg": BOOM}).encode(),
+        json.dumps({"log": f"{BOOM}\n", "stream": "stderr"}).encode(),
+        f"│ {BOOM}                 │".encode(),
+        BOOM.encode().replace(b"Error", b"Er\x00ror"),
+    ],
+    ids=["ansi", "redraw", "crlf", "bad-utf8", "json", "docker-json", "box", "nul"],
+)
+def test_wrapping_does_not_hide_the_text(raw: bytes) -> None:
+    assert any(BOOM in record.text for record in read_records(raw, 1))
+
+
+def test_json_identity_and_stack_lines() -> None:
+    data = {
+        "time": "2026-11-30T12:00:00Z",
+        "severity": "error",
+        "rank": 4,
+        "host": "node-b",
+        "message": "boom\nsecond",
+        "stack": "a\nb",
+    }
+    records = read_records(json.dumps(data).encode(), 9)
+    assert [record.message for record in records] == ["boom", "second", "a", "b"]
+    assert {(record.rank, record.host, record.level, record.number) for record in records} == {
+        (4, "node-b", "ERROR", 9)
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: x",
+        "slurmstepd: error: *** STEP 1.0",
+        "srun: error: node01: task 0",
+        "bash: line 3: foo: command not found",
+        "python3: can't open file",
+        "loss: 3.2",
+        "{not json}",
+    ],
+)
+def test_ordinary_text_is_not_taken_for_a_prefix(line: str) -> None:
+    (record,) = read_records(line.encode(), 1)
+    assert record.message == line
+    assert record.rank is None and record.host is None and record.task is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "rank"),
+    [
+        (b"[rank17]: x", 17),
+        (b"[1,3]<stderr>: x", 3),
+        (b" 4: x", 4),
+        (b"(Worker_TP2 pid=9) x", 2),
+        (b"no rank here", None),
+        (b"[task 9] x", 9),
+    ],
+)
+def test_quick_rank(raw: bytes, rank: int | None) -> None:
+    assert quick_rank(raw) == rank
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_records(raw: bytes) -> None:
+    for record in read_records(raw, 1):
+        assert record.number == 1
+        assert record.message in record.text or not record.message
+
+
+def test_depth_of_nested_json_is_no_crash() -> None:
+    raw = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    assert read_records(raw[:200_000], 1)
