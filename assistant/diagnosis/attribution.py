@@ -1,0 +1,247 @@
+"""First fault: which finding started it, which followed, and why one may say so.
+
+Order of evidence (design section 7): causal edges between entries; onset where
+times can be compared; role; how specific (one rank against all); position in
+the file last of all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assistant.diagnosis.events import Event, Tier
+from assistant.logs.clock import Moment
+from corpus.head import Head
+
+TOLERANCE_S = 1.0
+"""Onsets of one host closer than this say nothing about the order."""
+SKEW_S = 5.0
+"""The same for two hosts, whose clocks may differ."""
+MAX_EVENTS_SHOWN = 6
+
+_DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
+
+
+@dataclass(eq=False)
+class Group:
+    """Events that say the same thing: one entry or one wording, one attempt, one fate."""
+
+    key: tuple[object, ...]
+    events: list[Event]
+    explained_by: list[Group] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+
+    @property
+    def first(self) -> Event:
+        """The event that decides."""
+        return self.events[0]
+
+    @property
+    def head(self) -> Head | None:
+        """The entry, if one covers it."""
+        return self.first.head
+
+    @property
+    def tier(self) -> Tier:
+        """The strongest tier among the events."""
+        return min(event.tier for event in self.events)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Ranks that printed it or that it speaks of."""
+        return tuple(sorted({event.rank for event in self.events if event.rank is not None}))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts likewise."""
+        return tuple(sorted({event.host for event in self.events if event.host is not None}))
+
+    @property
+    def onset(self) -> Moment | None:
+        """The earliest onset."""
+        moments = [event.onset for event in self.events if event.onset is not None]
+        axes = {moment.axis for moment in moments}
+        if len(axes) > 1:
+            moments = [moment for moment in moments if moment.axis == "wall"] or moments[:1]
+        return min(moments, key=lambda moment: moment.seconds, default=None)
+
+    @property
+    def role_rank(self) -> int:
+        """0 where the entry usually starts a failure, 2 where it usually follows."""
+        if self.head is None:
+            return 1
+        return {"initiating": 0, "either": 1, "downstream": 2}[self.head.role]
+
+
+@dataclass
+class Ordered:
+    """The outcome of the attribution."""
+
+    initiating: Group | None
+    downstream: list[Group]
+    independent: list[Group]
+    recovered: list[Group]
+    unrelated: list[Group]
+
+
+def group_events(events: Iterable[Event]) -> list[Group]:
+    """Group events into findings, each sorted by onset, then position."""
+    groups: dict[tuple[object, ...], Group] = {}
+    for event in events:
+        fate = "unrelated" if event.unrelated or event.unplaced else "recovered" if event.recovered else "open"
+        what = event.head.id if event.head is not None else template(event.record.message)
+        where = event.host if event.kernel else None
+        key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
+        groups.setdefault(key, Group(key, [])).events.append(event)
+    for group in groups.values():
+        group.events.sort(key=lambda event: _event_order(event, group.onset))
+    return list(groups.values())
+
+
+def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:
+    comparable = event.onset is not None and onset is not None and event.onset.axis == onset.axis
+    seconds = event.onset.seconds if comparable and event.onset is not None else 0.0
+    return (not comparable, round(seconds, 1), event.source, event.line)
+
+
+def template(message: str) -> str:
+    """A message without its numbers, by which repeats are recognised."""
+    return _DIGITS.sub("#", message)[:200]
+
+
+class CausalGraph:
+    """The edges between entries: what brings about what, directly or not."""
+
+    def __init__(self, heads: Mapping[str, Head]) -> None:
+        """Take the heads whose `causes` are the edges."""
+        self._causes = {entry: head.causes for entry, head in heads.items()}
+        self._reach: dict[str, frozenset[str]] = {}
+
+    def reaches(self, cause: str, effect: str) -> bool:
+        """Whether there is a path of edges from cause to effect."""
+        if cause not in self._reach:
+            seen: set[str] = set()
+            todo = list(self._causes.get(cause, ()))
+            while todo:
+                entry = todo.pop()
+                if entry not in seen:
+                    seen.add(entry)
+                    todo.extend(self._causes.get(entry, ()))
+            self._reach[cause] = frozenset(seen)
+        return effect in self._reach[cause]
+
+
+def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
+    """Find the initiating group among the open ones and put the rest in its place."""
+    unrelated = [group for group in groups if group.key[2] == "unrelated"]
+    recovered = [group for group in groups if group.key[2] == "recovered"]
+    opened = [group for group in groups if group.key[2] == "open"]
+    for effect in opened:
+        effect.explained_by = [cause for cause in opened if explains(cause, effect, graph)]
+    candidates = _candidates(opened)
+    initiating = _first(candidates, graph)
+    independent, downstream = [], []
+    for group in opened:
+        if group is initiating:
+            continue
+        if initiating is not None and _is_independent(group, initiating, candidates, graph):
+            independent.append(group)
+            continue
+        if initiating is not None and not group.explained_by:
+            group.explained_by = [initiating]
+        downstream.append(group)
+    downstream.sort(key=lambda group: _sort_key(group))
+    return Ordered(initiating, downstream, independent, recovered, unrelated)
+
+
+def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
+    """Whether an edge leads from one group to another and the times allow it."""
+    if cause is effect or cause.head is None or effect.head is None:
+        return False
+    if not graph.reaches(cause.head.id, effect.head.id):
+        return False
+    gap = _gap(cause, effect)
+    return gap is None or gap >= -SKEW_S
+
+
+def _candidates(opened: Sequence[Group]) -> list[Group]:
+    """Groups that may be the first fault: the strongest kind of evidence that is there."""
+    strong = [group for group in opened if group.tier <= Tier.EXCEPTION and not all(e.quiet for e in group.events)]
+    for choice in (strong, [g for g in opened if g.tier == Tier.ERROR_LINE and not all(e.quiet for e in g.events)]):
+        if choice:
+            return choice
+    return []
+
+
+def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
+    """The candidate that no other one beats; the last attempt's come before older ones'."""
+    if not candidates:
+        return None
+    last = max(_attempt(group) for group in candidates)
+    mine = [group for group in candidates if _attempt(group) == last] or list(candidates)
+    # An older attempt's fault that explains this one's is where it started.
+    older = [group for group in candidates if _attempt(group) < last and any(explains(group, g, graph) for g in mine)]
+    pool = mine + older
+    free = [group for group in pool if not any(other in pool for other in group.explained_by)] or pool
+    best = free[0]
+    for group in free[1:]:
+        if beats(group, best):
+            best = group
+    return best
+
+
+def _attempt(group: Group) -> int:
+    return group.first.attempt
+
+
+def beats(first: Group, second: Group) -> bool:
+    """Whether one group started before another, edges aside; notes the fact that decided."""
+    gap = _gap(first, second)
+    tolerance = TOLERANCE_S if _same_place(first, second) else SKEW_S
+    if gap is not None and abs(gap) > tolerance:
+        return gap > 0
+    if first.role_rank != second.role_rank:
+        return first.role_rank < second.role_rank
+    if gap is None or not _same_source(first, second):
+        # A verified failure says more than a class or an uncovered exception elsewhere.
+        if first.tier != second.tier:
+            return first.tier < second.tier
+        narrow, wide = len(first.ranks), len(second.ranks)
+        if narrow and wide and (narrow == 1) != (wide == 1):
+            return narrow == 1
+    return (first.first.source, first.first.line) < (second.first.source, second.first.line)
+
+
+def _gap(first: Group, second: Group) -> float | None:
+    """Seconds from the onset of one group to that of the other, if both can be compared."""
+    if first.onset is None or second.onset is None:
+        return None
+    return first.onset.before(second.onset)
+
+
+def _same_source(first: Group, second: Group) -> bool:
+    return first.first.source == second.first.source
+
+
+def _same_place(first: Group, second: Group) -> bool:
+    if first.hosts and second.hosts:
+        return first.hosts == second.hosts
+    return _same_source(first, second)
+
+
+def _is_independent(group: Group, initiating: Group, candidates: Sequence[Group], graph: CausalGraph) -> bool:
+    """Whether a group is a fault of its own: another attempt's, or one that nothing here explains."""
+    if group not in candidates or group.explained_by:
+        return False
+    if _attempt(group) != _attempt(initiating):
+        return not explains(initiating, group, graph)
+    if group.head is None or group.head.kind != "failure" or group.head.role != "initiating":
+        return False
+    return not (group.ranks and group.ranks == initiating.ranks and _same_source(group, initiating))
+
+
+def _sort_key(group: Group) -> tuple[int, float, int, int]:
+    onset = group.onset
+    return (0 if onset else 1, onset.seconds if onset else 0.0, group.first.source, group.first.line)

@@ -1,0 +1,192 @@
+"""Events: everything in the logs that may be a fault, with its time, place and weight.
+
+An event is a hit of an entry, or an episode that no entry covers. Its tier says
+how much it can explain, before time and causes are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from assistant.diagnosis.collectives import timeout_seconds
+from assistant.diagnosis.reading import Run
+from assistant.logs.clock import Moment, RunClock
+from assistant.logs.episodes import Episode
+from assistant.logs.layout import Places, attempt_from_path
+from corpus.head import Head
+from corpus.match import Hit
+from corpus.record import Record
+
+QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
+_RESTART = (
+    "will restart worker group",
+    "Restarting worker group",
+    "attempts left; will restart",
+    "Requeued job",
+    "requeueing",
+)
+
+
+class Tier(IntEnum):
+    """How much an event can explain; lower explains more."""
+
+    FAILURE = 1
+    CLASS = 2
+    EXCEPTION = 3
+    ERROR_LINE = 4
+    CONSEQUENCE = 5
+    WRAPPER = 6
+
+
+@dataclass(eq=False)
+class Event:
+    """One fault candidate on one record."""
+
+    source: int
+    record: Record
+    tier: Tier
+    head: Head | None = None
+    hit: Hit | None = None
+    episode: Episode | None = None
+    moment: Moment | None = None
+    onset: Moment | None = None
+    rank: int | None = None
+    host: str | None = None
+    attempt: int = 1
+    kernel: bool = False
+    recovered: bool = False
+    unrelated: str = ""
+    """Why it has nothing to do with this job; empty when it may."""
+    unplaced: str = ""
+    """Why it cannot be placed in time; empty when it can."""
+    quiet: bool = False
+    """Printed at a level, or in a block, that says it was expected or handled."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def line(self) -> int:
+        """Line number of the record."""
+        return self.record.number
+
+
+def build_events(
+    run: Run, hits: Sequence[Hit], episodes: Sequence[Sequence[Episode]], places: Places, clock: RunClock
+) -> list[Event]:
+    """All events of a run, in order of source and line."""
+    events = [_from_hit(run, hit, episodes[hit.source]) for hit in hits]
+    covered = _covered(events)
+    for source, found in enumerate(episodes):
+        events += [_from_episode(source, episode) for episode in found if (source, id(episode)) not in covered]
+    restarts = _restarts(run)
+    for event in events:
+        event.rank = _rank(event, places)
+        event.host = places.host_of(event.source, event.record)
+        if event.host is None and event.rank is not None:
+            event.host = places.host_of_rank.get(event.rank)
+        event.moment = clock.at(event.source, event.line)
+        event.onset = _onset(event)
+        event.attempt = _attempt(event, run, restarts)
+    events.sort(key=lambda event: (event.source, event.line, event.tier))
+    return events
+
+
+def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
+    head = run.catalogue.heads[hit.entry]
+    episode = next((item for item in episodes if _holds(item, hit)), None)
+    kernel = hit.record.program == "kernel" or "NVRM:" in hit.record.text
+    if head.kind == "wrapper":
+        tier = Tier.WRAPPER
+    elif head.kind == "class":
+        tier = Tier.CLASS
+    else:
+        tier = Tier.CONSEQUENCE if head.role == "downstream" else Tier.FAILURE
+    quiet = hit.record.level in QUIET_LEVELS or (episode is not None and episode.kind == "warning")
+    return Event(
+        hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet and head.kind != "failure"
+    )
+
+
+def _holds(episode: Episode, hit: Hit) -> bool:
+    """Whether a hit lies in an episode: on its decisive record, or in its stream's lines."""
+    if not episode.first <= hit.record.number <= episode.last:
+        return False
+    return episode.decisive.number == hit.record.number or episode.stream == hit.record.stream
+
+
+def _covered(events: Sequence[Event]) -> set[tuple[int, int]]:
+    """Episodes that a hit explains: they are not events of their own.
+
+    A wrapper's hit covers only an episode whose decisive line it is on, because
+    the exception that the wrapper carries must not be lost.
+    """
+    covered = set()
+    for event in events:
+        if event.episode is None:
+            continue
+        on_decisive = event.episode.decisive.number == event.record.number
+        if event.tier < Tier.WRAPPER or on_decisive:
+            covered.add((event.source, id(event.episode)))
+    return covered
+
+
+def _from_episode(source: int, episode: Episode) -> Event:
+    tier = Tier.ERROR_LINE
+    if episode.carrier or episode.kind == "teardown":
+        tier = Tier.WRAPPER
+    elif episode.kind in {"exception", "fatal"}:
+        tier = Tier.EXCEPTION
+    return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
+
+
+def _rank(event: Event, places: Places) -> int | None:
+    rank = places.rank_of(event.source, event.record)
+    if event.hit is None:
+        return rank
+    captures = event.hit.captures
+    if "rank" in captures and captures["rank"].text.isdigit():
+        return int(captures["rank"].text)
+    if "pci" in captures and rank is None:
+        host = places.host_of(event.source, event.record)
+        mapped = places.rank_of_pci(host, captures["pci"].text)
+        if mapped is not None:
+            event.notes.append(f"PCI address {captures['pci'].text} belongs to rank {mapped}")
+        return mapped
+    if "pid" in captures and rank is None and captures["pid"].text.isdigit():
+        return places.rank_of_pid.get(int(captures["pid"].text))
+    return rank
+
+
+def _onset(event: Event) -> Moment | None:
+    """When it began: a timeout began as long before its line as it had waited."""
+    if event.moment is None:
+        return None
+    waited = timeout_seconds(event.record.text)
+    if not waited and event.hit is not None:
+        for name in ("ran_ms", "waited_ms", "timeout_ms"):
+            text = event.hit.captures[name].text if name in event.hit.captures else ""
+            if text.isdigit():
+                waited = int(text) / 1000
+                break
+    moment = event.moment
+    return Moment(moment.axis, moment.seconds - waited, moment.dated) if waited else moment
+
+
+def _restarts(run: Run) -> dict[int, list[int]]:
+    """Lines per source after which another attempt starts."""
+    found: dict[int, list[int]] = {}
+    for index, records in enumerate(run.records):
+        lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
+        # Every agent announces the same restart; lines close together are one.
+        merged = [line for position, line in enumerate(lines) if position == 0 or line - lines[position - 1] > 3]
+        if merged:
+            found[index] = merged
+    return found
+
+
+def _attempt(event: Event, run: Run, restarts: dict[int, list[int]]) -> int:
+    from_path = attempt_from_path(run.sources[event.source].path)
+    if from_path is not None:
+        return from_path + 1
+    return 1 + sum(line < event.line for line in restarts.get(event.source, ()))

@@ -1,0 +1,107 @@
+"""What to fetch next: the log that would decide, and the command that gets it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.reading import Run
+from assistant.logs.layout import Places
+from assistant.verdict import FetchNext, Suspect, VerdictStatus
+
+_PEER = re.compile(
+    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)"
+)
+_NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})
+MAX_ITEMS = 6
+
+
+def fetch_next(
+    run: Run, places: Places, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect]
+) -> tuple[FetchNext, ...]:
+    """Concrete next logs, the most telling first; empty when the verdict needs none."""
+    if status not in _NEEDS_MORE and not suspects:
+        return ()
+    items: list[FetchNext] = []
+    for suspect in suspects:
+        items += _for_suspect(suspect)
+    groups = ([ordered.initiating] if ordered.initiating else []) + ordered.downstream
+    if status in _NEEDS_MORE:
+        items += [item for group in groups for item in _for_group(run, places, group)]
+        items += _for_launcher(run, groups)
+    if status == "inconclusive":
+        items.append(_why_it_ended())
+    unique = {item.what: item for item in reversed(items)}
+    return tuple(item for item in items if unique.pop(item.what, None) is not None)[:MAX_ITEMS]
+
+
+def _for_suspect(suspect: Suspect) -> list[FetchNext]:
+    if suspect.rank is None:
+        return []
+    where = f" on {suspect.host}" if suspect.host else ""
+    return [
+        FetchNext(
+            what=f"output of rank {suspect.rank}{where}",
+            command=f"py-spy dump --pid $(pgrep -f 'RANK={suspect.rank}' | head -1)"
+            if suspect.reason != "absent"
+            else None,
+            why=suspect.because,
+        )
+    ]
+
+
+def _for_group(run: Run, places: Places, group: Group) -> list[FetchNext]:
+    items = []
+    event = group.first
+    for candidate in group.events[:20]:
+        found = _PEER.search(candidate.record.text)
+        peer = next((name for name in found.groups() if name), None) if found else None
+        if peer is not None and not any(peer in path for path in run.paths):
+            why = f"{run.sources[candidate.source].path}:{candidate.line} says that this peer went away first"
+            items.append(FetchNext(what=f"job log of {peer}", command=None, why=why))
+            command = f"ssh {shlex.quote(peer.split(':')[0])} dmesg -T | tail -200"
+            items.append(
+                FetchNext(
+                    what=f"kernel log of {peer}", command=command, why="a kill or a GPU fault of that host stands there"
+                )
+            )
+            break
+    head = group.head
+    if head is not None and head.kind != "failure":
+        body = run.catalogue.body(head.id)
+        place = f"{run.sources[event.source].path}:{event.line}"
+        for text in body.get("narrows", [])[:2]:
+            items.append(FetchNext(what=text, command=None, why=f"{place} ({head.title}) names no cause by itself"))
+    return items
+
+
+def _for_launcher(run: Run, groups: Sequence[Group]) -> list[FetchNext]:
+    texts = " ".join(event.record.text for group in groups for event in group.events[:10])
+    items = []
+    if "ChildFailedError" in texts or "exitcode" in texts:
+        items.append(
+            FetchNext(
+                what="the failing worker's own output",
+                command="torchrun --log-dir LOGS --redirects 3 --tee 3 ...",
+                why="torchrun's table only repeats exit codes; the error stands in the worker's stderr",
+            )
+        )
+    if "Back-off" in texts or "CrashLoopBackOff" in texts:
+        items.append(
+            FetchNext(
+                what="output of the container's previous run",
+                command="kubectl logs POD --previous",
+                why="the back-off event comes after the container had already died",
+            )
+        )
+    return items
+
+
+def _why_it_ended() -> FetchNext:
+    return FetchNext(
+        what="the scheduler's and the kernel's record of the end",
+        command="sacct -j JOBID -o JobID,State,ExitCode,End; dmesg -T | tail -200",
+        why="the log ends without an error and without completion, as after SIGKILL, a lost node or a truncated copy",
+    )

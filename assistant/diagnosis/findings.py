@@ -1,0 +1,264 @@
+"""From ordered groups to findings: evidence, places, owner, and the reasons in facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, CausalGraph, Group, Ordered
+from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.exitcodes import decode_exit
+from assistant.diagnosis.reading import Run
+from assistant.verdict import (
+    CheckStep,
+    EntryRef,
+    EvidenceLine,
+    Finding,
+    FindingRole,
+    FixStep,
+    Line,
+    Owner,
+    Strength,
+    VerifyStep,
+)
+from corpus.head import Head
+from corpus.record import Record
+
+
+def entry_ref(head: Head) -> EntryRef:
+    """The contract's short form of an entry."""
+    return EntryRef(
+        id=head.id, title=head.title, family=head.family, kind=head.kind, severity=head.severity,  # type: ignore[arg-type]
+        scope=head.scope, restart=head.restart, status=head.status, reviewed=head.reviewed,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def strength_of(group: Group) -> Strength:
+    """What may be said of a group: verified, classified, or only observed."""
+    head = group.head
+    if head is None:
+        return "observed"
+    return "verified" if head.kind == "failure" and head.status == "verified" else "classified"
+
+
+class FindingBuilder:
+    """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
+
+    def __init__(self, run: Run, graph: CausalGraph) -> None:
+        """Take the run for its lines and its catalogue."""
+        self.run = run
+        self.graph = graph
+        self.ids: dict[int, str] = {}
+
+    def build(self, ordered: Ordered) -> tuple[list[Finding], list[Finding]]:
+        """All findings in causal order (initiating first), and the independent ones among them."""
+        sequence: list[tuple[Group, FindingRole]] = []
+        if ordered.initiating is not None:
+            sequence.append((ordered.initiating, "initiating"))
+        sequence += [(group, "initiating") for group in ordered.independent]
+        sequence += [(group, "downstream") for group in ordered.downstream]
+        sequence += [(group, "recovered") for group in ordered.recovered]
+        sequence += [(group, "unrelated") for group in ordered.unrelated]
+        for number, (group, _) in enumerate(sequence, start=1):
+            self.ids[id(group)] = f"f{number}"
+        findings = [self._finding(group, role, ordered) for group, role in sequence]
+        independent = {self.ids[id(group)] for group in ordered.independent}
+        return findings, [finding for finding in findings if finding.id in independent]
+
+    def _finding(self, group: Group, role: FindingRole, ordered: Ordered) -> Finding:
+        head = group.head
+        body: dict[str, Any] = self.run.catalogue.body(head.id) if head is not None else {}
+        explained = tuple(self.ids[id(cause)] for cause in group.explained_by if id(cause) in self.ids)
+        onset = group.onset
+        return Finding(
+            id=self.ids[id(group)],
+            role=role,
+            strength=strength_of(group),
+            entry=entry_ref(head) if head is not None else None,
+            owner=_owner(group),
+            attempt=group.first.attempt,
+            because=self._because(group, role, ordered),
+            refuted_by=self._refuted_by(group, role),
+            explained_by=explained if role == "downstream" else (),
+            onset=onset.iso() if onset is not None else None,
+            ranks=group.ranks,
+            hosts=group.hosts,
+            count=self._count(group),
+            evidence=tuple(self.evidence(event) for event in _shown(group)),
+            checks=tuple(CheckStep(**_pick(item, "step", "command", "expect")) for item in body.get("check", [])),
+            fix=tuple(FixStep(**_pick(item, "step", "command", "why")) for item in body.get("fix", [])),
+            verify=VerifyStep(**body["verify"]) if "verify" in body else None,
+        )
+
+    def line(self, source: int, record: Record, event: Event | None = None) -> Line:
+        """A record as a line of the report; the text is the whole line of the source."""
+        return Line(**self._line_fields(source, record, event))
+
+    def evidence(self, event: Event) -> EvidenceLine:
+        """The line of an event with what the signature bound."""
+        captures: dict[str, str] = {}
+        if event.hit is not None:
+            captures = {name: capture.text for name, capture in event.hit.captures.items()}
+        fields = self._line_fields(event.source, event.record, event)
+        return EvidenceLine(**fields, signature=event.hit.signature if event.hit else None, captures=captures)
+
+    def _line_fields(self, source: int, record: Record, event: Event | None) -> dict[str, Any]:
+        moment = event.moment if event is not None else None
+        return {
+            "source": self.run.sources[source].path,
+            "line": record.number,
+            "text": self.run.raw_line(source, record.number) or record.raw,
+            "rank": event.rank if event is not None else record.rank,
+            "host": event.host if event is not None else record.host,
+            "time": moment.iso() if moment is not None else None,
+        }
+
+    def _count(self, group: Group) -> int:
+        atoms = {event.hit.atom for event in group.events if event.hit is not None}
+        if not atoms or group.key[2] != "open":
+            return len(group.events)
+        totals = self.run.counts()
+        kept = sum(1 for hit in self.run.atom_hits() if hit.atom in atoms)
+        exact = sum(totals.get(atom, 0) for atom in atoms)
+        # Only what the scan did not keep is added: kept hits may belong to other groups.
+        return len(group.events) + max(0, exact - kept)
+
+    def _because(self, group: Group, role: FindingRole, ordered: Ordered) -> str:
+        facts: list[str] = []
+        event = group.first
+        place = f"{self.run.sources[event.source].path}:{event.line}"
+        if role == "unrelated":
+            return (
+                f"{place} lies {event.unrelated}."
+                if event.unrelated[:1].isdigit()
+                else f"{place}: {event.unrelated or event.unplaced}."
+            )
+        if role == "recovered":
+            return f"The job went on after {place}."
+        if group.head is not None and event.hit is not None:
+            facts.append(f"signature `{event.hit.signature}` stands at {place}")
+        elif event.episode is not None:
+            facts.append(f"{place} is the first error of its block, and no entry covers it")
+        facts += event.notes
+        facts += self._order_facts(group, role, ordered)
+        decoded = decode_exit(event.record.message)
+        if decoded:
+            facts.append(decoded)
+        return "; ".join(facts) + "."
+
+    def _order_facts(self, group: Group, role: FindingRole, ordered: Ordered) -> list[str]:
+        facts = []
+        if role == "initiating" and group is ordered.initiating:
+            effects = [other for other in ordered.downstream if group in other.explained_by]
+            for other in effects[:3]:
+                facts.append(self._relation(group, other))
+            waited = _waited(ordered.downstream)
+            if waited:
+                facts.append(waited)
+            if not effects and not ordered.downstream:
+                facts.append("nothing else in these logs is a fault of this job")
+        elif role == "initiating":
+            facts.append("no edge and no time ties it to the first fault")
+        for cause in group.explained_by[:2]:
+            if role == "downstream" and id(cause) in self.ids:
+                facts.append(self._relation(cause, group, as_effect=True))
+        if len(group.ranks) > 1:
+            facts.append(f"{len(group.ranks)} ranks printed it")
+        return facts
+
+    def _relation(self, cause: Group, effect: Group, *, as_effect: bool = False) -> str:
+        other = cause if as_effect else effect
+        name = f"{self.ids[id(other)]} ({_name(other)})"
+        gap = None
+        if cause.onset is not None and effect.onset is not None:
+            gap = cause.onset.before(effect.onset)
+        has_edge = (
+            cause.head is not None and effect.head is not None and self.graph.reaches(cause.head.id, effect.head.id)
+        )
+        verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
+        if gap is not None and gap >= 0.0005:
+            timing = f"began {gap:.3g} s {'after' if as_effect else 'before'} {name}"
+            return f"{timing} and {verb} it" if verb else timing
+        if verb:
+            return f"{verb} {name}"
+        if cause.first.source == effect.first.source:
+            return f"stands {'below' if as_effect else 'above'} {name} at line {other.first.line}"
+        return f"is {'weaker' if as_effect else 'stronger'} evidence than {name}"
+
+    def _refuted_by(self, group: Group, role: FindingRole) -> str:
+        if role in {"recovered", "unrelated"}:
+            return ""
+        event = group.first
+        parts = []
+        when = event.onset.iso() if event.onset is not None else None
+        if role == "initiating":
+            where = "another rank or host" if len(self.run.sources) < 2 else "a log that is not among these"
+            parts.append(f"an error on {where} that began before {when or f'line {event.line}'}")
+            if event.kernel and event.host:
+                parts.append(f"a completed step on {event.host} after it")
+            elif group.ranks:
+                parts.append(f"a later step by rank {group.ranks[0]}")
+        else:
+            parts.append(
+                f"an onset before that of {', '.join(self.ids[id(c)] for c in group.explained_by) or 'any other fault'}"
+            )
+        return "; ".join(parts)
+
+
+def _pick(item: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: item[key] for key in keys if key in item}
+
+
+def _shown(group: Group) -> list[Event]:
+    """The deciding event, then one a rank, then repeats."""
+    shown, seen = [group.first], {group.first.rank}
+    for event in group.events[1:]:
+        if event.rank not in seen:
+            shown.append(event)
+            seen.add(event.rank)
+    return shown[:MAX_EVENTS_SHOWN]
+
+
+def _name(group: Group) -> str:
+    if group.head is not None:
+        return group.head.id
+    return (
+        group.first.episode.error_type
+        if group.first.episode and group.first.episode.error_type
+        else "an uncovered error"
+    )
+
+
+def _waited(downstream: list[Group]) -> str:
+    """How long the victims had waited, when a timeout says it."""
+    for group in downstream:
+        if (
+            group.tier == Tier.CONSEQUENCE
+            and group.first.onset != group.first.moment
+            and group.first.moment is not None
+        ):
+            waited = group.first.moment.seconds - (group.first.onset or group.first.moment).seconds
+            return f"the waiting ranks had stood still for {waited:.0f} s when they reported"
+    return ""
+
+
+def _owner(group: Group) -> Owner:
+    head = group.head
+    if head is not None and head.scope != "either":
+        return head.scope  # type: ignore[return-value]
+    if group.tier == Tier.EXCEPTION and group.first.episode is not None and _own_code(group.first):
+        return "workload"
+    return "unknown"
+
+
+def _own_code(event: Event) -> bool:
+    """Whether the innermost frame of a traceback is the user's own file, not an installed package."""
+    episode = event.episode
+    if episode is None:
+        return False
+    frames = [record.message for record in episode.lines if record.message.startswith('File "')]
+    return (
+        bool(frames)
+        and "site-packages" not in frames[-1]
+        and "dist-packages" not in frames[-1]
+        and "/lib/python" not in frames[-1]
+    )

@@ -1,0 +1,192 @@
+"""From paths to a verdict: read, scan, fold, resolve, place, order, report.
+
+Design section 6 gives the steps and section 7 the order of events. This module
+only calls them one after the other; each lives in a module of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events
+from assistant.diagnosis.collectives import CollectiveState, find_suspects, read_collectives
+from assistant.diagnosis.events import Event, Tier, build_events
+from assistant.diagnosis.fetch import fetch_next
+from assistant.diagnosis.findings import FindingBuilder, strength_of
+from assistant.diagnosis.misses import near_misses, unexplained
+from assistant.diagnosis.progress import Progress, read_progress
+from assistant.diagnosis.reading import ProgressCallback, Run, read_run
+from assistant.diagnosis.runinfo import run_info, source_infos
+from assistant.diagnosis.status import decide_status, slowing
+from assistant.diagnosis.window import mark_handled, mark_recovered, mark_unrelated
+from assistant.logs.clock import RunClock, build_clock
+from assistant.logs.episodes import Episode, find_episodes
+from assistant.logs.layout import Places, find_places
+from assistant.verdict import CorpusInfo, Diagnosis, Suspect
+from corpus.catalogue import Catalogue
+from corpus.match import Resolution
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a caller may choose about a diagnosis."""
+
+    version: str = ""
+    max_near_misses: int = 5
+
+
+@dataclass
+class Outcome:
+    """A verdict with the run it rests on, for callers that show lines around it."""
+
+    diagnosis: Diagnosis
+    run: Run
+
+    def lines_around(self, source: str, line: int, count: int) -> list[tuple[int, str]]:
+        """Up to `count` kept lines before and after a line, as (number, text)."""
+        index = self.run.paths.index(source)
+        numbers = range(max(1, line - count), line + count + 1)
+        window = self.run.sources[index].scan.windows
+        return [(number, self.run.raw_line(index, number)) for number in numbers if window.get(number) is not None]
+
+
+@dataclass
+class Facts:
+    """Everything that was read from the logs before anything is judged."""
+
+    places: Places
+    clock: RunClock
+    episodes: list[list[Episode]]
+    progress: Progress
+    resolution: Resolution
+    collectives: CollectiveState
+    events: list[Event]
+
+
+def diagnose(
+    paths: Sequence[str],
+    *,
+    catalogue: Catalogue,
+    options: Options | None = None,
+    stdin: BinaryIO | None = None,
+    progress: ProgressCallback | None = None,
+) -> Diagnosis:
+    """Diagnose logs; raises FirstfaultError when nothing can be read."""
+    return diagnose_run(paths, catalogue=catalogue, options=options, stdin=stdin, progress=progress).diagnosis
+
+
+def diagnose_run(
+    paths: Sequence[str],
+    *,
+    catalogue: Catalogue,
+    options: Options | None = None,
+    stdin: BinaryIO | None = None,
+    progress: ProgressCallback | None = None,
+) -> Outcome:
+    """Like `diagnose`, and keeps the run so that lines can be shown in context."""
+    started = time.perf_counter()
+    run = read_run(paths, catalogue, stdin=stdin, progress=progress)
+    read = time.perf_counter()
+    facts = gather(run)
+    ordered = judge(run, facts)
+    diagnosis = compose(run, facts, ordered, options or Options())
+    ended = time.perf_counter()
+    timings = {"read": _ms(read - started), "judge": _ms(ended - read), "total": _ms(ended - started)}
+    return Outcome(diagnosis.model_copy(update={"timings_ms": timings}), run)
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def gather(run: Run) -> Facts:
+    """Read places, times, episodes, progress, hits and collectives from the decoded records."""
+    places = find_places(run.paths, run.records)
+    clock = build_clock(run.records)
+    episodes = [find_episodes(records) for records in run.records]
+    progress = read_progress(run.records, [_lines_of(found) for found in episodes])
+    resolution = run.matcher.resolve(run.atom_hits(), counts=run.counts(), progress=progress.lines())
+    collectives = read_collectives(run.records, places)
+    events = build_events(run, resolution.hits, episodes, places, clock)
+    return Facts(places, clock, episodes, progress, resolution, collectives, events)
+
+
+def _lines_of(episodes: Sequence[Episode]) -> set[int]:
+    """Numbers of the lines that belong to error blocks."""
+    return {record.number for episode in episodes for record in episode.lines}
+
+
+def judge(run: Run, facts: Facts) -> Ordered:
+    """Decide which events are this job's, which it survived, and which came first."""
+    mark_unrelated(run, facts.events, facts.places, facts.clock)
+    mark_recovered(facts.events, facts.progress, facts.clock)
+    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
+    groups = group_events(facts.events)
+    return attribute(groups, CausalGraph(run.catalogue.heads))
+
+
+def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagnosis:
+    """Put the verdict together."""
+    seen = {event.rank for event in facts.events if event.rank is not None}
+    info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered)
+    suspects = [*find_suspects(facts.collectives, facts.places, seen | set(info.ranks_seen)), *_unplaced(facts.events)]
+    status = decide_status(facts.progress, ordered)
+    if status == "degraded" and ordered.initiating is None:
+        ordered = slowing(ordered)
+    if status in {"symptom-only", "inconclusive", "healthy"}:
+        ordered.initiating = None
+    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads))
+    findings, independent = builder.build(ordered)
+    initiating = findings[0] if ordered.initiating is not None else None
+    misses = near_misses(run, facts, builder, options.max_near_misses) if status not in {"identified"} else ()
+    return Diagnosis(
+        version=options.version,
+        corpus=CorpusInfo(
+            digest=run.catalogue.digest, entries=len(run.catalogue.heads), overlays=run.catalogue.overlays
+        ),
+        status=status,
+        initiating=initiating,
+        independent=tuple(independent),
+        findings=tuple(findings),
+        unexplained=unexplained(run, ordered, builder),
+        near_misses=misses,
+        suspects=tuple(suspects),
+        fetch_next=fetch_next(run, facts.places, ordered, status, suspects),
+        warnings=_warnings(run, facts, ordered),
+        run=info,
+        collectives=facts.collectives.table(),
+        sources=source_infos(run, facts.places),
+    )
+
+
+def _unplaced(events: Sequence[Event]) -> list[Suspect]:
+    suspects = []
+    for event in events:
+        if event.unplaced and not event.unrelated and event.tier == Tier.FAILURE and event.head is not None:
+            because = f"{event.head.title}: {event.unplaced}"
+            suspects.append(Suspect(rank=event.rank, host=event.host, reason="unplaced-event", because=because))
+    return suspects[:8]
+
+
+def _warnings(run: Run, facts: Facts, ordered: Ordered) -> tuple[str, ...]:
+    warnings = [f"{item.path} was not read: {item.reason}." for item in run.unread]
+    for source in run.sources:
+        warnings += [f"{source.path}: {problem}." for problem in source.problems]
+    warnings += [f"{conflict}." for conflict in facts.places.conflicts]
+    if run.catalogue.overridden:
+        warnings.append(f"own entries override bundled ones: {', '.join(run.catalogue.overridden)}.")
+    first = ordered.initiating
+    if first is not None and first.head is not None and first.first.hit is not None:
+        signature = next(s for s in first.head.signatures if s.name == first.first.hit.signature)
+        if signature.spec_only:
+            others = ", ".join(first.head.related[:1] + first.head.confused_with[:1])
+            warnings.append(
+                f"the wording of {first.head.id} comes from a specification; no public software was seen to print it"
+                + (f" (see also {others})." if others else ".")
+            )
+        if strength_of(first) != "verified" and first.head.status == "draft":
+            warnings.append(f"{first.head.id} is a draft: its match is listed, not verified.")
+    return tuple(warnings)

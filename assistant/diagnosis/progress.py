@@ -1,0 +1,130 @@
+"""Progress and completion: what the job achieved, and whether it went on after a fault.
+
+Reads the step counters of the trainers (Megatron, DeepSpeed, HF Trainer,
+Lightning, MaxText/JAX, torchtitan, MMEngine, tqdm bars) and the served requests
+of inference servers, and the lines by which programs say that they are done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from corpus.record import Record
+
+_STEP = re.compile(
+    r"(?<![A-Za-z_])(?:global[_ ]step|train[_ ]step|steps?|iteration|iter|it)(?![A-Za-z_])['\"]?\s{0,3}[:=#]?\s{0,8}[\[(]?(\d{1,10})(?:\s{0,6}(?:/|of)\s{0,8}(\d{1,10}))?(?![\d.]*[A-Za-z%])",
+    re.I,
+)
+_BAR = re.compile(r"(\d{1,10})/(\d{1,10}) \[\d+:\d+(?::\d+)?<")
+_EPOCH = re.compile(
+    r"\bepoch['\"]?\s{0,3}[:=#]?\s{0,3}\[?(\d{1,7})\]?(?:\s{0,3}[/\[]\s{0,3}(\d{1,9})(?:/\d{1,9})?)?", re.I
+)
+_LOSS = re.compile(
+    r"\b(?:lm |train_|train/)?loss['\"]?(?:\s{0,3}[:=]\s{0,3}|\s{1,3})[-+]?(?:\d|nan|inf)|\bit/s\b|\bs/it\b|samples/s|tokens/s|tok/s",
+    re.I,
+)
+_SERVED = re.compile(r"HTTP/[\d.]{1,3}\" 2\d\d\b|Avg prompt throughput|Decode batch|generation throughput")
+_DONE = re.compile(
+    r"(?:[Tt]raining|[Ff]ine-?tuning|[Jj]ob|[Rr]un|[Ee]valuation|[Pp]retraining|[Ww]orkflow|[Bb]enchmark|[Ss]cript|[Pp]rocess|[Tt]est|[Cc]opy|[Dd]ownload|[Ee]xperiment|worker)s? (?:is |was |has |have )?(?:now )?(?:done|complete[d]?|finished|succeeded|successful)\b"
+    r"|\b(?:[Ff]inished|[Cc]ompleted) (?:training|successfully|run|evaluation|all|the run|job)|completed successfully|[Ss]uccessfully (?:installed|built|completed|trained|finished)"
+    r"|'train_runtime'|\btrain_runtime\b|`Trainer\.fit` stopped|\[after training is done\]|exit(?:ed)?(?: with)?(?: exit)? code:? 0\b|returned 0\b|\bSUCCEEDED\b|[Jj]ob [\w.\-/]+ succeeded\b|\bCOMPLETED\b"
+    r"|^(?:All )?[Dd]one[.!]?$|\b\d+ passed\b|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
+)
+_NOT_DONE = re.compile(r"\bnot (?:complete|done|finish)|(?:was|were) not|[Ff]ailed|[Ee]rror|CANCELLED|if |when |until ")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One sign of progress: a step, an epoch, a loss line, a served request."""
+
+    source: int
+    line: int
+    step: int | None
+    total: int | None
+    served: bool = False
+
+
+@dataclass
+class Progress:
+    """All signs of progress and completion that were read."""
+
+    marks: list[Mark] = field(default_factory=list)
+    done: list[tuple[int, Record]] = field(default_factory=list)
+
+    @property
+    def last_step(self) -> int | None:
+        """The highest step of the last attempt that counted steps."""
+        steps = [mark.step for mark in self.marks if mark.step is not None]
+        return max(steps[-200:]) if steps else None
+
+    @property
+    def reached_total(self) -> bool:
+        """True when the last counter of a run with a known total reached it."""
+        with_total = [mark for mark in self.marks if mark.step is not None and mark.total]
+        return bool(with_total) and with_total[-1].step == with_total[-1].total
+
+    def lines(self) -> dict[int, list[int]]:
+        """Lines with progress, per source."""
+        found: dict[int, list[int]] = {}
+        for mark in self.marks:
+            found.setdefault(mark.source, []).append(mark.line)
+        return found
+
+    def goes_on_after(self, source: int, line: int) -> bool:
+        """Whether the job made lasting progress below this line of the same source.
+
+        Ranks that had not noticed yet may finish the step that was under way,
+        so one further step is not progress; two are. Without step numbers three
+        signs are asked for.
+        """
+        before = [mark for mark in self.marks if mark.source == source and mark.line < line]
+        after = [mark for mark in self.marks if mark.source == source and mark.line > line]
+        last = next((mark.step for mark in reversed(before) if mark.step is not None), None)
+        steps = sorted({mark.step for mark in after if mark.step is not None})
+        if steps and last is not None:
+            return steps[-1] >= last + 2 or (len(steps) >= 3 and steps[0] < last)
+        return len(steps) >= 2 if steps else len(after) >= 3
+
+
+def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]]) -> Progress:
+    """Read the marks of all sources; `skip` holds, per source, the lines of error blocks."""
+    progress = Progress()
+    for index, records in enumerate(sources):
+        for record in records:
+            if record.number in skip[index] or record.program == "kernel" or not record.message:
+                continue
+            mark = _mark(index, record)
+            if mark is not None:
+                progress.marks.append(mark)
+            if record.level not in {"ERROR", "FATAL"} and is_completion(record.message):
+                progress.done.append((index, record))
+    return progress
+
+
+def is_completion(message: str) -> bool:
+    """Whether a message says that the program finished its work."""
+    return _DONE.search(message) is not None and _NOT_DONE.search(message) is None
+
+
+def _mark(source: int, record: Record) -> Mark | None:
+    message = record.message
+    if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000:
+        return None
+    if _SERVED.search(message):
+        return Mark(source, record.number, None, None, served=True)
+    bar = _BAR.search(message)
+    if bar is not None:
+        return Mark(source, record.number, int(bar.group(1)), int(bar.group(2)))
+    counts = _LOSS.search(message) is not None
+    step = _STEP.search(message)
+    if step is not None and (
+        counts or message.lower().startswith(("step", "iter", "[", "global", "training", "train", " it"))
+    ):
+        total = step.group(2)
+        return Mark(source, record.number, int(step.group(1)), int(total) if total else None)
+    epoch = _EPOCH.search(message)
+    if epoch is not None and counts:
+        return Mark(source, record.number, None, None)
+    return Mark(source, record.number, None, None) if counts and "'loss'" in message else None

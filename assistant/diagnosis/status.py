@@ -1,0 +1,41 @@
+"""The status of a verdict: one of seven words, none of them stronger than the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.findings import strength_of
+from assistant.diagnosis.progress import Progress
+from assistant.verdict import VerdictStatus
+
+
+def decide_status(progress: Progress, ordered: Ordered) -> VerdictStatus:
+    """The status that the ordered groups and the progress of the job allow."""
+    completed = bool(progress.done) or progress.reached_total
+    initiating = ordered.initiating
+    if initiating is not None:
+        strength = strength_of(initiating)
+        if strength == "verified":
+            slow_only = _is_slowing(initiating) and not ordered.downstream
+            return "degraded" if slow_only else "identified"
+        return "classified" if strength == "classified" else "unexplained"
+    if ordered.downstream:
+        return "symptom-only"
+    if any(_is_slowing(group) for group in ordered.recovered):
+        return "degraded"
+    if completed or ordered.recovered:
+        return "healthy"
+    return "inconclusive"
+
+
+def _is_slowing(group: Group) -> bool:
+    head = group.head
+    return head is not None and strength_of(group) == "verified" and head.slows
+
+
+def slowing(ordered: Ordered) -> Ordered:
+    """The same order with the verified fault that slows the living run put first."""
+    first = next(group for group in ordered.recovered if _is_slowing(group))
+    rest = [group for group in ordered.recovered if group is not first]
+    return replace(ordered, initiating=first, recovered=rest)

@@ -1,0 +1,137 @@
+"""The job window: which events belong to this job, and which the job survived.
+
+A kernel or platform event outside the time of the job's own sources is
+unrelated; one that cannot be placed in time is a suspect, never identified.
+Process ids tell another job's kill on a shared node from ours. A fault after
+which the job made lasting progress is recovered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.progress import Progress
+from assistant.diagnosis.reading import Run
+from assistant.logs.clock import RunClock
+from assistant.logs.layout import Places, is_kernel_name
+
+GRACE_S = 120.0
+"""A node event this long before the first or after the last record of a job is still its own."""
+KERNEL_SHARE = 0.6
+"""A source most of whose records the kernel wrote is a kernel log."""
+
+
+def kernel_sources(run: Run) -> set[int]:
+    """Sources that a kernel wrote (dmesg, journal), as opposed to the job."""
+    found = set()
+    for index, source in enumerate(run.sources):
+        sample = source.records[:400]
+        by_kernel = sum(record.program == "kernel" or "NVRM:" in record.text for record in sample)
+        named = is_kernel_name(source.path)
+        if sample and (by_kernel / len(sample) >= KERNEL_SHARE or (named and by_kernel > 0) or named):
+            found.add(index)
+    return found
+
+
+def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: RunClock) -> None:
+    """Set aside node events that are not this job's, or that cannot be placed in time."""
+    kernel = kernel_sources(run)
+    job = [index for index in range(len(run.sources)) if index not in kernel]
+    if not job:
+        return
+    span = clock.span(job)
+    for event in events:
+        if event.source not in kernel:
+            continue
+        foreign = _foreign_pid(event, places)
+        if span is None or event.moment is None or event.moment.axis != span[0].axis:
+            event.unplaced = "its time cannot be compared with the job's"
+            if foreign:
+                event.unrelated = foreign
+            continue
+        early = span[0].seconds - event.moment.seconds
+        late = event.moment.seconds - span[1].seconds
+        if early > GRACE_S:
+            event.unrelated = f"{_length(early)} before the first record of the job"
+        elif late > GRACE_S:
+            event.unrelated = f"{_length(late)} after the last record of the job"
+        elif foreign:
+            event.unrelated = foreign
+
+
+def _foreign_pid(event: Event, places: Places) -> str:
+    """Why an event that names a process id is another job's, if it is."""
+    if event.hit is None or "pid" not in event.hit.captures or not places.pids:
+        return ""
+    text = event.hit.captures["pid"].text
+    if not text.isdigit() or int(text) in places.pids:
+        return ""
+    command = event.hit.captures.get("comm") or event.hit.captures.get("name")
+    named = f" ({command.text})" if command is not None else ""
+    return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _length(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
+    """Mark faults that the job survived: it went on, or it finished afterwards."""
+    for event in events:
+        if not event.unrelated:
+            event.recovered = _survived(event, progress, clock)
+
+
+def _survived(event: Event, progress: Progress, clock: RunClock) -> bool:
+    if progress.goes_on_after(event.source, event.line):
+        return True
+    for source, record in progress.done:
+        if source == event.source and record.number > event.line:
+            return True
+    if event.moment is None:
+        return False
+    later_marks = 0
+    for mark in progress.marks:
+        if mark.source == event.source:
+            continue
+        moment = clock.at(mark.source, mark.line)
+        gap = event.moment.before(moment) if moment is not None else None
+        if gap is not None and gap > GRACE_S / 2:
+            later_marks += 1
+    if later_marks >= 3:
+        return True
+    for source, record in progress.done:
+        moment = clock.at(source, record.number)
+        gap = event.moment.before(moment) if moment is not None and source != event.source else None
+        if gap is not None and gap > 0:
+            return True
+    return False
+
+
+PLAIN_AFTER = 15
+"""So many ordinary records after a logged error, and nothing fatal anywhere, say that it was handled."""
+
+
+def mark_handled(run: Run, events: Sequence[Event], skip: Sequence[set[int]]) -> None:
+    """Mark logged errors that the program plainly outlived as quiet.
+
+    Only where nothing fatal stands in these logs: an uncaught exception, a
+    verified failure, a wrapper or a killed process makes every error count.
+    """
+    logged = [event for event in events if event.tier == Tier.ERROR_LINE or _is_logged(event)]
+    if any(event not in logged and not (event.unrelated or event.recovered) for event in events):
+        return
+    for event in logged:
+        plain = 0
+        for record in run.sources[event.source].records:
+            if record.number > event.line and record.number not in skip[event.source] and record.message:
+                plain += 1
+        event.quiet = event.quiet or plain >= PLAIN_AFTER
+
+
+def _is_logged(event: Event) -> bool:
+    return event.tier == Tier.EXCEPTION and event.record.level == "ERROR"

@@ -1,0 +1,149 @@
+"""One clock for all sources: what each record's time is worth, and in which order events began.
+
+Stamps of one run come with a full date, without year (glog, syslog, vLLM), as
+time of day, or as seconds since boot. They are placed on one axis where that
+can be done; times on different axes are never compared. A record without a
+stamp inherits the last one of its source.
+"""
+
+from __future__ import annotations
+
+import calendar
+import time as _time
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from corpus.record import Record
+from corpus.timestamp import BASE_YEAR
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time on an axis: `wall` (UTC seconds), `day` (time of day) or `boot:<source>`."""
+
+    axis: str
+    seconds: float
+    dated: bool = True
+    """False when the year is a guess, so that the time must not be shown as a date."""
+
+    def before(self, other: Moment) -> float | None:
+        """Seconds by which this lies before the other; None when they cannot be compared."""
+        return other.seconds - self.seconds if self.axis == other.axis else None
+
+    def iso(self) -> str | None:
+        """ISO 8601 with milliseconds where the date is known, else None."""
+        if self.axis != "wall" or not self.dated:
+            return None
+        moment = datetime.fromtimestamp(self.seconds, tz=UTC)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass
+class SourceClock:
+    """Times of one source by line number, for records that print none."""
+
+    lines: list[int] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+
+    def at(self, line: int) -> Moment | None:
+        """The moment of a line, inherited from the last stamped line above it."""
+        position = bisect_right(self.lines, line)
+        return self.moments[position - 1] if position else None
+
+    @property
+    def span(self) -> tuple[Moment, Moment] | None:
+        """First and last moment on the axis that most of the source uses."""
+        if not self.moments:
+            return None
+        axis = self.moments[-1].axis
+        mine = [moment for moment in self.moments if moment.axis == axis]
+        return min(mine, key=lambda m: m.seconds), max(mine, key=lambda m: m.seconds)
+
+
+@dataclass
+class RunClock:
+    """The clocks of all sources of a run."""
+
+    sources: list[SourceClock]
+
+    def at(self, source: int, line: int) -> Moment | None:
+        """The moment of a line of a source."""
+        return self.sources[source].at(line)
+
+    def span(self, sources: Iterable[int]) -> tuple[Moment, Moment] | None:
+        """First and last moment on the wall axis (else the first axis found) over some sources."""
+        spans = [span for index in sources if (span := self.sources[index].span) is not None]
+        if not spans:
+            return None
+        axis = "wall" if any(span[0].axis == "wall" for span in spans) else spans[0][0].axis
+        mine = [span for span in spans if span[0].axis == axis]
+        return min((s[0] for s in mine), key=lambda m: m.seconds), max((s[1] for s in mine), key=lambda m: m.seconds)
+
+
+def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
+    """Place the stamps of all sources' records on their axes."""
+    anchor = _anchor(sources)
+    clocks = []
+    for index, records in enumerate(sources):
+        clock = SourceClock()
+        only_clock = not any(r.time is not None and r.time.kind in {"absolute", "yearless"} for r in records)
+        wall: Moment | None = None
+        for record in records:
+            moment = _moment(record, index, anchor, wall, only_clock)
+            if moment is None:
+                continue
+            if moment.axis == "wall":
+                wall = moment
+            clock.lines.append(record.number)
+            clock.moments.append(moment)
+        clocks.append(clock)
+    return RunClock(clocks)
+
+
+def _anchor(sources: Sequence[Sequence[Record]]) -> float | None:
+    """An absolute time of the run, by which stamps without year find theirs."""
+    last = None
+    for records in sources:
+        for record in records:
+            if record.time is not None and record.time.kind == "absolute":
+                last = record.time.seconds if last is None else max(last, record.time.seconds)
+    return last
+
+
+def _moment(record: Record, source: int, anchor: float | None, wall: Moment | None, only_clock: bool) -> Moment | None:
+    stamp = record.time
+    if stamp is None:
+        return None
+    if stamp.kind == "absolute":
+        return Moment("wall", stamp.seconds)
+    if stamp.kind == "yearless":
+        return Moment("wall", _with_year(stamp.seconds, anchor), dated=anchor is not None)
+    if stamp.kind == "monotonic":
+        return Moment(f"boot:{source}", stamp.seconds)
+    if wall is not None:
+        midnight = wall.seconds - wall.seconds % DAY
+        seconds = midnight + stamp.seconds
+        # A time of day that jumps back by half a day has passed midnight.
+        return Moment("wall", seconds + DAY if seconds < wall.seconds - DAY / 2 else seconds, wall.dated)
+    return Moment("day", stamp.seconds) if only_clock else None
+
+
+def _with_year(seconds: float, anchor: float | None) -> float:
+    """The time in the year that brings it nearest to the anchor."""
+    if anchor is None:
+        return seconds
+    date = _time.gmtime(seconds)
+    year = _time.gmtime(anchor).tm_year
+    candidates = []
+    for candidate in (year - 1, year, year + 1):
+        day = min(date.tm_mday, calendar.monthrange(candidate, date.tm_mon)[1])
+        start = calendar.timegm((candidate, date.tm_mon, day, date.tm_hour, date.tm_min, date.tm_sec, 0, 0, 0))
+        candidates.append(start + seconds % 1)
+    return min(candidates, key=lambda value: abs(value - anchor))
+
+
+__all__ = ["BASE_YEAR", "Moment", "RunClock", "SourceClock", "build_clock"]

@@ -1,0 +1,219 @@
+"""Places: which rank and host a source or a record belongs to.
+
+A record's prefix is believed first, then what the logs themselves map (NCCL's
+`rank R nranks N cudaDev D busId B`, process ids seen with a rank, launcher
+tables), then names of files and folders. Where two say different things the
+content wins and the conflict is reported, never guessed away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from corpus.record import Record
+
+_NCCL_RANK = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?: nvmlDev \d+)? busId ([0-9a-fA-F]+)")
+_WORLD = re.compile(
+    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b|rank (\d+) in world size (\d+)"
+)
+_RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
+_TABLE_RANK = re.compile(r"^rank\s+: (\d+) \(local_rank: (\d+)\)")
+_TABLE_HOST = re.compile(r"^host\s+: ([\w.\-]+)")
+_TABLE_PID = re.compile(r"^exitcode\s+: (-?\d+) \(pid: (\d+)\)")
+_FILE_RANK = re.compile(
+    r"(?:^|[._\-/])(?:rank|global_rank|worker|task|proc|process)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I
+)
+_TORCHRUN_DIR = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr)\.log$")
+_KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
+
+
+@dataclass
+class Places:
+    """What the logs say about where ranks ran."""
+
+    world_size: int | None = None
+    rank_of_gpu: dict[tuple[str, int], int] = field(default_factory=dict)
+    """(host, CUDA device) to rank."""
+    rank_of_bus: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(host, NCCL bus id) to rank."""
+    bus_line: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """Source and line that map a bus id."""
+    rank_of_pid: dict[int, int] = field(default_factory=dict)
+    host_of_rank: dict[int, str] = field(default_factory=dict)
+    hosts: set[str] = field(default_factory=set)
+    pids: set[int] = field(default_factory=set)
+    source_rank: dict[int, int] = field(default_factory=dict)
+    source_host: dict[int, str] = field(default_factory=dict)
+    conflicts: list[str] = field(default_factory=list)
+
+    def rank_of(self, source: int, record: Record) -> int | None:
+        """The rank that printed a record, as far as anything says."""
+        if record.rank is not None:
+            return record.rank
+        if record.task is not None:
+            return record.task
+        host = record.host or self.source_host.get(source)
+        if record.gpu is not None and host is not None and (host, record.gpu) in self.rank_of_gpu:
+            return self.rank_of_gpu[(host, record.gpu)]
+        if record.pid is not None and record.pid in self.rank_of_pid:
+            return self.rank_of_pid[record.pid]
+        if source in self.source_rank:
+            return self.source_rank[source]
+        single_host = len(self.hosts) <= 1
+        if record.local_rank is not None and single_host:
+            return record.local_rank
+        if record.gpu is not None and single_host and not self.rank_of_gpu:
+            return record.gpu
+        return None
+
+    def host_of(self, source: int, record: Record) -> str | None:
+        """The host that a record speaks of."""
+        if record.host is not None:
+            return record.host
+        if source in self.source_host:
+            return self.source_host[source]
+        rank = self.rank_of(source, record)
+        return self.host_of_rank.get(rank) if rank is not None else None
+
+    def rank_of_pci(self, host: str | None, address: str) -> int | None:
+        """The rank whose GPU has this PCI address, when one mapping fits."""
+        bus = bus_id(address)
+        found = {rank for (name, known), rank in self.rank_of_bus.items() if known == bus and host in (None, name)}
+        return found.pop() if len(found) == 1 else None
+
+
+def bus_id(address: str) -> str:
+    """NCCL's spelling of a PCI address: `0000:8a:00.0` is `8a000`."""
+    digits = address.lower().replace(".", "").replace(":", "")
+    if address.count(":") == 2 and "." not in address:
+        digits += "0"
+    return digits.lstrip("0") or "0"
+
+
+def is_kernel_name(path: str) -> bool:
+    """Whether a file name says that the kernel wrote it."""
+    return _KERNEL_FILE.search(PurePosixPath(path.replace("!", "/")).name) is not None
+
+
+def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Places:
+    """Read the places of a run from file names and from the records kept."""
+    places = Places()
+    for index, path in enumerate(paths):
+        rank = _rank_from_path(path)
+        if rank is not None:
+            places.source_rank[index] = rank
+    for index, records in enumerate(sources):
+        _read_records(places, index, records)
+    _hosts_from_names(places, paths)
+    return places
+
+
+def _rank_from_path(path: str) -> int | None:
+    name = path.replace("!", "/")
+    torchrun = _TORCHRUN_DIR.search(name)
+    if torchrun is not None:
+        return int(torchrun.group(2))
+    found = _FILE_RANK.findall(name)
+    return int(found[-1]) if found else None
+
+
+def attempt_from_path(path: str) -> int | None:
+    """The attempt number (from 0) that torchrun's log folder names."""
+    found = _TORCHRUN_DIR.search(path.replace("!", "/"))
+    return int(found.group(1)) if found else None
+
+
+def _read_records(places: Places, source: int, records: Iterable[Record]) -> None:
+    table_host: str | None = None
+    table_rank: int | None = None
+    prefix_ranks: set[int] = set()
+    for record in records:
+        message = record.message
+        if record.rank is not None:
+            prefix_ranks.add(record.rank)
+            if record.pid is not None:
+                places.rank_of_pid.setdefault(record.pid, record.rank)
+            if record.host is not None:
+                places.host_of_rank.setdefault(record.rank, record.host)
+        if record.host is not None:
+            places.hosts.add(record.host)
+        if record.pid is not None and record.program != "kernel":
+            places.pids.add(record.pid)
+        if "nranks" in message or "orld" in message or "WORLD_SIZE" in message:
+            _read_world(places, source, record)
+        if "(local_rank:" in message or message.startswith(("host ", "exitcode ")):
+            table_host, table_rank = _read_table(places, message, table_host, table_rank)
+    if len(prefix_ranks) == 1 and source in places.source_rank and places.source_rank[source] not in prefix_ranks:
+        places.conflicts.append(
+            f"the name of source {source} says rank {places.source_rank[source]}, its lines say rank {min(prefix_ranks)}"
+        )
+
+
+def _read_world(places: Places, source: int, record: Record) -> None:
+    message = record.message
+    nccl = _NCCL_RANK.search(message)
+    if nccl is not None:
+        rank, size, gpu = (int(nccl.group(index)) for index in (1, 2, 3))
+        # NCCL makes smaller communicators later; the largest is the world's.
+        if places.world_size is None or size >= places.world_size:
+            places.world_size = size
+            if record.host is not None:
+                places.rank_of_gpu.setdefault((record.host, gpu), rank)
+                bus = (record.host, nccl.group(4).lower().lstrip("0"))
+                places.rank_of_bus.setdefault(bus, rank)
+                places.bus_line.setdefault(bus, (source, record.number))
+                places.host_of_rank.setdefault(rank, record.host)
+            if record.pid is not None:
+                places.rank_of_pid.setdefault(record.pid, rank)
+        return
+    found = _WORLD.search(message)
+    if found is not None:
+        size = int(found.group(1) or found.group(3))
+        if 0 < size < 1_000_000:
+            places.world_size = max(places.world_size or 0, size)
+        own = _RANK_IN_WORLD.search(message)
+        if own is not None and record.pid is not None:
+            places.rank_of_pid.setdefault(record.pid, int(own.group(1)))
+
+
+def _read_table(places: Places, message: str, host: str | None, rank: int | None) -> tuple[str | None, int | None]:
+    """Rows of torchrun's failure table: host, rank, exit code and pid belong together."""
+    found = _TABLE_HOST.match(message)
+    if found is not None:
+        places.hosts.add(found.group(1))
+        return found.group(1), None
+    found = _TABLE_RANK.match(message)
+    if found is not None:
+        rank = int(found.group(1))
+        if host is not None:
+            places.host_of_rank.setdefault(rank, host)
+        return host, rank
+    found = _TABLE_PID.match(message)
+    if found is not None and rank is not None:
+        places.rank_of_pid.setdefault(int(found.group(2)), rank)
+        places.pids.add(int(found.group(2)))
+    return host, rank
+
+
+def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
+    """A source whose name holds a known host's name belongs to that host."""
+    known = sorted(places.hosts, key=len, reverse=True)
+    for index, path in enumerate(paths):
+        if index in places.source_host:
+            continue
+        name = path.replace("!", "/")
+        match = next((host for host in known if _holds(name, host)), None)
+        if match is None and is_kernel_name(name):
+            stem = PurePosixPath(name).stem
+            found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
+            match = found.group(1) if found else None
+        if match is not None:
+            places.source_host[index] = match
+
+
+def _holds(name: str, host: str) -> bool:
+    short = host.split(".")[0]
+    return len(short) > 2 and re.search(rf"(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", name) is not None

@@ -1,0 +1,186 @@
+"""The first fault, not the loudest line: who started it, when, where, and how sure one may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assistant.diagnosis.pipeline import diagnose
+from assistant.verdict import Diagnosis
+from tests.heads import catalogue_of, head, signature
+
+CATALOGUE = catalogue_of(
+    head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload", causes=("watchdog",)),
+    head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79,"), causes=("watchdog",)),
+    head("killer", signature("Out of memory: Killed process {pid:int} ({comm:name})"), causes=("killed",)),
+    head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream", causes=("failed",)),
+    head("throttle", signature("clocks reduced by thermal slowdown"), slows=True),
+    head("killed", signature("exited with code 137"), kind="class", role="either"),
+    head("failed", signature("ChildFailedError"), kind="wrapper", role="downstream"),
+    head("sketch", signature("a thing nobody has proven"), status="draft"),
+)
+
+
+def verdict(tmp_path: Path, **logs: str) -> Diagnosis:
+    for name, text in logs.items():
+        (tmp_path / f"{name.replace('__', '-')}.log").write_text(text.strip("\n") + "\n")
+    return diagnose([str(tmp_path)], catalogue=CATALOGUE)
+
+
+def first(result: Diagnosis) -> tuple[str, str | None, int | None]:
+    """Status, entry and line of the initiating finding."""
+    found = result.initiating
+    if found is None:
+        return result.status, None, None
+    return result.status, found.entry.id if found.entry else None, found.evidence[0].line
+
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+WATCHDOG = "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600005 milliseconds before timing out."
+
+
+def test_earlier_in_time_but_later_in_the_file(tmp_path: Path) -> None:
+    result = verdict(
+        tmp_path, job=f"[rank0]:[E1130 12:20:00.0 a.cpp:1] {WATCHDOG}\n[rank6]:[E1130 12:09:58.0 a.cpp:1] {OOM}"
+    )
+    assert first(result) == ("identified", "oom", 2)
+    assert result.initiating is not None and result.initiating.ranks == (6,)
+
+
+def test_a_timeout_began_before_it_was_printed(tmp_path: Path) -> None:
+    log = f"[rank6]:[E1130 12:15:00.0 a.cpp:1] ValueError: teardown trouble\n[rank0]:[E1130 12:20:00.0 a.cpp:1] {WATCHDOG}"
+    result = verdict(tmp_path, job=log)
+    waiting = next(finding for finding in result.findings if finding.entry and finding.entry.id == "watchdog")
+    assert waiting.role == "downstream"
+
+
+KERNEL = "2026-11-30T12:09:30 node-b kernel: NVRM: Xid (PCI:0000:8a:00): 79, pid=1, GPU has fallen off the bus."
+
+
+def job(host: str = "node-b", minute: str = "20") -> str:
+    return f"""
+2026-11-30 12:00:00 {host}:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 8a000 - Init COMPLETE
+2026-11-30 12:09:00 {host}:100:200 [5] NCCL INFO step 4 loss 1
+2026-11-30 12:{minute}:00 [rank0]: {WATCHDOG}
+"""
+
+
+def test_a_kernel_event_in_the_job_window_with_its_rank(tmp_path: Path) -> None:
+    result = verdict(tmp_path, train=job(), dmesg__node_b=KERNEL.replace("node-b", "node_b"))
+    assert result.status == "identified"
+    assert result.initiating is not None and result.initiating.entry is not None
+    assert result.initiating.entry.id == "bus"
+
+
+def test_pci_address_leads_to_the_rank(tmp_path: Path) -> None:
+    (tmp_path / "dmesg-node-b.log").write_text(KERNEL + "\n")
+    (tmp_path / "train.log").write_text(job())
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert result.initiating is not None
+    assert (result.initiating.ranks, result.initiating.hosts) == ((13,), ("node-b",))
+
+
+@pytest.mark.parametrize("when", ["2026-11-21T09:00:00", "2026-12-03T09:00:00"])
+def test_a_kernel_event_outside_the_window_is_unrelated(tmp_path: Path, when: str) -> None:
+    kernel = KERNEL.replace("2026-11-30T12:09:30", when)
+    result = verdict(
+        tmp_path, train=f"2026-11-30 12:00:00 step 1 loss 2\n2026-11-30 12:01:00 [rank3]: {OOM}", dmesg=kernel
+    )
+    assert first(result) == ("identified", "oom", 2)
+    assert [f.entry.id for f in result.findings if f.role == "unrelated" and f.entry] == ["bus"]
+
+
+def test_a_kernel_event_without_comparable_time_is_a_suspect(tmp_path: Path) -> None:
+    result = verdict(
+        tmp_path,
+        train=f"2026-11-30 12:00:00 [rank0]: {WATCHDOG}",
+        dmesg="[482113.640021] NVRM: Xid (PCI:0000:8a:00): 79, pid=1, x",
+    )
+    assert result.status == "symptom-only"
+    assert [suspect.reason for suspect in result.suspects] == ["unplaced-event"]
+
+
+def test_a_kernel_log_alone_is_taken_at_its_word(tmp_path: Path) -> None:
+    assert first(verdict(tmp_path, dmesg="[482113.640021] NVRM: Xid (PCI:0000:8a:00): 79, pid=1, x")) == (
+        "identified",
+        "bus",
+        1,
+    )
+
+
+def test_another_jobs_kill_is_not_ours(tmp_path: Path) -> None:
+    train = f"2026-11-30 12:00:00 node-b:100:200 [0] NCCL INFO x\n2026-11-30 12:10:00 node-b:100:201 [0] {WATCHDOG}"
+    result = verdict(
+        tmp_path, train=train, dmesg="2026-11-30T12:05:00 node-b kernel: Out of memory: Killed process 777 (other)"
+    )
+    assert result.status == "symptom-only"
+    assert [f.role for f in result.findings if f.entry and f.entry.id == "killer"] == ["unrelated"]
+
+
+def test_our_own_kill_explains_the_exit_code(tmp_path: Path) -> None:
+    train = "2026-11-30 12:00:00 node-b:100:200 [0] NCCL INFO x\n2026-11-30 12:05:01 worker exited with code 137"
+    result = verdict(
+        tmp_path, train=train, dmesg="2026-11-30T12:05:00 node-b kernel: Out of memory: Killed process 100 (python)"
+    )
+    assert first(result)[:2] == ("identified", "killer")
+    assert [f.explained_by for f in result.findings if f.entry and f.entry.id == "killed"] == [("f1",)]
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("step 1 loss 2\nstep 2 loss 2", ("inconclusive", None, None)),
+        ("step 1 loss 2\nTraining completed", ("healthy", None, None)),
+        (f"{OOM}\nstep 1 loss 2\nstep 2 loss 2\nstep 3 loss 2\nTraining completed", ("healthy", None, None)),
+        (f"step 1 loss 1\n{WATCHDOG}\nChildFailedError", ("symptom-only", None, None)),
+        ("ChildFailedError", ("symptom-only", None, None)),
+        ("worker exited with code 137", ("classified", "killed", 1)),
+        ("step 1 loss 1\nValueError: nobody wrote an entry for this", ("unexplained", None, 2)),
+        ("a thing nobody has proven", ("classified", "sketch", 1)),
+        ("step 1 loss 1\nclocks reduced by thermal slowdown\nstep 2 loss 1\nstep 3 loss 1\nTraining completed", ("degraded", "throttle", 2)),
+        (f"{OOM}\nChildFailedError", ("identified", "oom", 1)),
+    ],
+    ids=["stops", "done", "recovered", "watchdog", "wrapper", "class", "observed", "draft", "degraded", "identified"],
+)  # fmt: skip
+def test_every_status(tmp_path: Path, log: str, expected: tuple[str, str | None, int | None]) -> None:
+    assert first(verdict(tmp_path, job=log)) == expected
+
+
+def test_a_rank_that_never_entered_is_the_suspect(tmp_path: Path) -> None:
+    counters = "[PG ID 0 PG GUID 0(default_pg) Rank {r}] failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: {e}, last completed work: {c}"
+    lines = [f"[rank{r}]: [Rank {r}] {WATCHDOG}" for r in (0, 1, 2)]
+    lines += ["[rank{r}]: ".format(r=r) + counters.format(r=r, e=9, c=8) for r in (0, 1, 2)]
+    lines.append("[rank3]: " + counters.format(r=3, e=8, c=8))
+    result = verdict(tmp_path, job="\n".join(lines))
+    assert result.status == "symptom-only"
+    assert [(suspect.rank, suspect.reason) for suspect in result.suspects] == [(3, "never-entered")]
+
+
+def test_a_rank_that_says_nothing_is_absent(tmp_path: Path) -> None:
+    lines = ["init world_size=4"] + [f"[rank{r}]: [Rank {r}] {WATCHDOG}" for r in (0, 1, 3)]
+    result = verdict(tmp_path, job="\n".join(lines))
+    assert [(suspect.rank, suspect.reason) for suspect in result.suspects] == [(2, "absent")]
+
+
+def test_the_last_attempt_decides_and_the_earlier_fault_is_kept(tmp_path: Path) -> None:
+    log = f"[rank1]: ValueError: first attempt\nworker group failed; 1/3 attempts left; will restart worker group\nx\ny\nz\n[rank2]: {OOM}"
+    result = verdict(tmp_path, job=log)
+    assert first(result) == ("identified", "oom", 6)
+    assert [finding.evidence[0].line for finding in result.independent] == [1]
+    assert [attempt.n for attempt in result.run.attempts] == [1, 2]
+
+
+def test_every_quoted_line_is_in_the_input(tmp_path: Path) -> None:
+    result = verdict(tmp_path, job=f"\x1b[31m[rank1]: {OOM}\x1b[0m\nChildFailedError\tx")
+    lines = (tmp_path / "job.log").read_text().splitlines()
+    for finding in result.findings:
+        for line in finding.evidence:
+            assert line.text == lines[line.line - 1]
+
+
+def test_an_altered_word_is_shown_beside_the_expected_one(tmp_path: Path) -> None:
+    result = verdict(tmp_path, job="Watchdog caught collective operation deadlock")
+    assert result.status == "inconclusive"
+    assert result.near_misses[0].entry.id == "watchdog"
+    assert result.near_misses[0].reason == "expected `timeout`, found `deadlock`"

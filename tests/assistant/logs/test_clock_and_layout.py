@@ -1,0 +1,109 @@
+"""Times are put on one axis where that can be done, places are read where they are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from assistant.logs.clock import build_clock
+from assistant.logs.layout import bus_id, find_places, is_kernel_name
+from corpus.record import Record, read_records
+
+
+def source(*lines: str) -> list[Record]:
+    return [record for number, line in enumerate(lines, start=1) for record in read_records(line.encode(), number)]
+
+
+def test_stamps_without_year_take_it_from_the_run() -> None:
+    clock = build_clock([source("2026-11-30T12:00:00Z a"), source("[E1130 12:00:05.0 x.cpp:1] b")])
+    first, second = clock.at(0, 1), clock.at(1, 1)
+    assert first is not None and second is not None
+    assert first.before(second) == pytest.approx(5.0)
+    assert second.iso() == "2026-11-30T12:00:05.000Z"
+
+
+def test_new_year_lies_between() -> None:
+    clock = build_clock([source("2026-01-01T00:00:10Z a"), source("Dec 31 23:59:50 node-b x: b")])
+    first, second = clock.at(0, 1), clock.at(1, 1)
+    assert first is not None and second is not None
+    assert second.before(first) == pytest.approx(20.0)
+
+
+def test_a_guessed_year_is_not_shown() -> None:
+    moment = build_clock([source("Nov 30 12:00:00 node-b x: b")]).at(0, 1)
+    assert moment is not None and moment.iso() is None
+
+
+def test_time_of_day_passes_midnight() -> None:
+    clock = build_clock([source("2026-11-30 23:59:59 a", "00:00:01 b")])
+    first, second = clock.at(0, 1), clock.at(0, 2)
+    assert first is not None and second is not None
+    assert first.before(second) == pytest.approx(2.0)
+
+
+def test_boot_time_is_not_compared_with_wall_time() -> None:
+    clock = build_clock([source("[12.000000] a"), source("2026-11-30T12:00:00Z b")])
+    first, second = clock.at(0, 1), clock.at(1, 1)
+    assert first is not None and second is not None
+    assert first.before(second) is None
+
+
+def test_lines_without_a_time_inherit() -> None:
+    clock = build_clock([source("no time yet", "2026-11-30T12:00:00Z a", "b", "c")])
+    assert clock.at(0, 1) is None
+    assert clock.at(0, 4) == clock.at(0, 2)
+
+
+NCCL = "node-b:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 8a000 - Init COMPLETE"
+
+
+def test_nccl_maps_pci_addresses_to_ranks() -> None:
+    places = find_places(["job.log"], [source(NCCL)])
+    assert places.world_size == 16
+    assert places.rank_of_pci("node-b", "0000:8a:00") == 13
+    assert places.rank_of_pci("node-a", "0000:8a:00") is None
+    assert places.rank_of(0, source("node-b:100:201 [5] NCCL WARN x")[0]) == 13
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"), [("0000:8a:00.0", "8a000"), ("0000:8A:00", "8a000"), ("00000000:0B:00.0", "b000")]
+)
+def test_bus_id(address: str, expected: str) -> None:
+    assert bus_id(address) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("run/attempt_0/3/stderr.log", 3),
+        ("logs/rank_12.log", 12),
+        ("worker-2.out", 2),
+        ("train.log", None),
+        ("rank3/out.txt", 3),
+    ],
+)
+def test_ranks_in_file_names(path: str, rank: int | None) -> None:
+    assert find_places([path], [[]]).source_rank.get(0) == rank
+
+
+def test_a_kernel_log_names_its_host() -> None:
+    places = find_places(["dmesg-node-b.log", "train.log"], [[], source("node-b:1:2 [0] NCCL INFO x")])
+    assert places.source_host[0] == "node-b"
+
+
+def test_the_failure_table_maps_pids() -> None:
+    table = source("  host      : node-b", "  rank      : 6 (local_rank: 2)", "  exitcode  : -9 (pid: 4011)")
+    places = find_places(["a.log"], [table])
+    assert places.rank_of_pid[4011] == 6
+    assert places.host_of_rank[6] == "node-b"
+
+
+def test_conflicting_ranks_are_reported() -> None:
+    places = find_places(["rank3.log"], [source("[rank5]: hello")])
+    assert len(places.conflicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "kernel"), [("dmesg.txt", True), ("a/kern.log", True), ("journal-node-b.txt", True), ("train.log", False)]
+)
+def test_kernel_names(path: str, kernel: bool) -> None:
+    assert is_kernel_name(path) is kernel
