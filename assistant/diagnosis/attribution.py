@@ -97,7 +97,29 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
         group.events.sort(key=lambda event: _event_order(event, group.onset))
+        _put_telling_line_first(group)
     return list(groups.values())
+
+
+def _put_telling_line_first(group: Group) -> None:
+    """Of lines that one place printed at the same time, the signature listed first in its entry decides."""
+    head, first = group.head, group.first
+    if head is None or first.onset is None:
+        return
+    order = {signature.name: index for index, signature in enumerate(head.signatures)}
+
+    def listed(event: Event) -> int:
+        return order.get(event.hit.signature, 0) if event.hit is not None else 0
+
+    together = [first]
+    for event in group.events[1:]:
+        gap = first.onset.before(event.onset) if event.onset is not None else None
+        if gap is not None and gap <= TOLERANCE_S and (event.rank, event.source) == (first.rank, first.source):
+            together.append(event)
+    best = min(together, key=listed)
+    if best is not first:
+        group.events.remove(best)
+        group.events.insert(0, best)
 
 
 def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:

@@ -6,6 +6,7 @@ how much it can explain, before time and causes are looked at.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -20,6 +21,7 @@ from corpus.match import Hit
 from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
+_HOST = re.compile(r"[A-Za-z][\w.\-]*")
 _RESTART = (
     "will restart worker group",
     "Restarting worker group",
@@ -82,7 +84,7 @@ def build_events(
     restarts = _restarts(run)
     for event in events:
         event.rank = _rank(event, places)
-        event.host = places.host_of(event.source, event.record)
+        event.host = _captured_host(event) or places.host_of(event.source, event.record)
         if event.host is None and event.rank is not None:
             event.host = places.host_of_rank.get(event.rank)
         event.moment = clock.at(event.source, event.line)
@@ -145,8 +147,9 @@ def _rank(event: Event, places: Places) -> int | None:
     if event.hit is None:
         return rank
     captures = event.hit.captures
-    if "rank" in captures and captures["rank"].text.isdigit():
-        return int(captures["rank"].text)
+    for name in ("rank", "task", "tasks"):
+        if name in captures and captures[name].text.isdigit():
+            return int(captures[name].text)
     if "pci" in captures and rank is None:
         host = places.host_of(event.source, event.record)
         mapped = places.rank_of_pci(host, captures["pci"].text)
@@ -156,6 +159,17 @@ def _rank(event: Event, places: Places) -> int | None:
     if "pid" in captures and rank is None and captures["pid"].text.isdigit():
         return places.rank_of_pid.get(int(captures["pid"].text))
     return rank
+
+
+def _captured_host(event: Event) -> str | None:
+    """The host that a launcher's or scheduler's line names; a list of hosts names none."""
+    if event.hit is None:
+        return None
+    for name in ("host", "hosts", "node"):
+        capture = event.hit.captures.get(name)
+        if capture is not None and not capture.redacted and _HOST.fullmatch(capture.text):
+            return capture.text
+    return None
 
 
 def _onset(event: Event) -> Moment | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.events import Tier
 from assistant.diagnosis.findings import FindingBuilder, entry_ref
 from assistant.diagnosis.reading import Run
 from assistant.verdict import Candidate, NearMiss, Unexplained
@@ -71,7 +72,9 @@ def _telling_lines(run: Run, facts: Facts) -> list[tuple[int, Record]]:
 def unexplained(run: Run, ordered: Ordered, builder: FindingBuilder) -> tuple[Unexplained, ...]:
     """Excerpts of the observed episodes, with the entries whose wording is nearest."""
     groups = [ordered.initiating] if ordered.initiating is not None else []
-    groups += [*ordered.independent, *ordered.downstream]
+    # Error lines below a known first fault are its noise; an exception of its own is not.
+    followers = [group for group in ordered.downstream if not groups or group.tier < Tier.ERROR_LINE]
+    groups += [*ordered.independent, *followers]
     observed = [group for group in groups if group.head is None and group.first.episode is not None][:MAX_EXCERPTS]
     if not observed:
         return ()

@@ -141,7 +141,8 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     builder = FindingBuilder(run, CausalGraph(run.catalogue.heads))
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
-    misses = near_misses(run, facts, builder, options.max_near_misses) if status not in {"identified"} else ()
+    wants_misses = status not in {"identified", "degraded", "healthy"}
+    misses = near_misses(run, facts, builder, options.max_near_misses) if wants_misses else ()
     return Diagnosis(
         version=options.version,
         corpus=CorpusInfo(
