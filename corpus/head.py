@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-SLOWING_TAGS = frozenset({"slowdown", "throttling"})
-"""Tags of entries that describe a slow run, not a dead one."""
+SLOWING_TAGS = frozenset({"slowdown", "degrades"})
+"""Tags of entries that spoil a run (its speed or its numbers) without ending it."""
+ENDING_TAGS = frozenset({"signal", "exit-code"})
+"""Tags of class entries that only say how a process ended."""
 SCAN_MIN_LITERAL = 4
 """Shortest literal that is given to the scanner, in characters."""
 
@@ -71,7 +73,9 @@ class Head:
     replaced_by: str | None
     signatures: tuple[SignatureHead, ...]
     slows: bool
-    """True for failures that slow a run without ending it."""
+    """True for failures that spoil a run, its speed or its numbers, without ending it."""
+    ends: bool
+    """True for class entries that only say how a process ended (a signal, an exit code)."""
 
     @property
     def rank(self) -> int:
@@ -90,6 +94,7 @@ def head_data(body: dict[str, Any]) -> dict[str, Any]:
         data[key] = body.get(key, [])
     data["confused_with"] = [item["id"] for item in body.get("confused_with", [])]
     data["slows"] = bool(SLOWING_TAGS.intersection(body.get("tags", [])))
+    data["ends"] = body["kind"] == "class" and bool(ENDING_TAGS.intersection(body.get("tags", [])))
     data["signatures"] = [_signature_data(signature) for signature in body.get("signature", [])]
     return data
 

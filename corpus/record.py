@@ -67,6 +67,8 @@ _LEVELS = {
 _PREFIXES = [
     r"\[(?:rank|Rank|RANK)[ _:=]?(?P<a_rank>\d{1,6})\]:?",
     r"\[(?:rank|Rank|RANK)[ _:=]?(?P<a2_rank>\d{1,6})/\d{1,6}\]:?",
+    r"\[(?P<v_host>[\w.\-]{2,80})[ :,]{1,2}(?:rank|Rank)[ :=]?(?P<v_rank>\d{1,6})\]:?",
+    r"\[(?P<w_host>[\w.\-]{2,80}) (?:agent|launcher|driver|head|main)\]:?",
     r"\[default(?P<b_local>\d{1,4})\]:?",
     r"\[\d{1,6},(?P<c_rank>\d{1,6})\]<std(?:out|err|diag)>:?",
     r"\[task[ :]?(?P<d_task>\d{1,6})\]:?",

@@ -31,6 +31,7 @@ def head(entry: str, *signatures: SignatureHead, **changes: Any) -> Head:
         "status": "verified", "severity": "high", "role": "initiating", "scope": "node", "restart": "after-fix",
         "reviewed": "2026-11-30", "aliases": (), "causes": (), "related": (), "confused_with": (),
         "replaced_by": None, "slows": False,
+        "ends": False,
     }  # fmt: skip
     return Head(id=entry, signatures=signatures, **{**values, **changes})
 

@@ -49,6 +49,11 @@ class Group:
         return min(event.tier for event in self.events)
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether all events were printed as warnings or handled by the program."""
+        return all(event.quiet for event in self.events)
+
+    @property
     def ranks(self) -> tuple[int, ...]:
         """Ranks that printed it or that it speaks of."""
         return tuple(sorted({event.rank for event in self.events if event.rank is not None}))
@@ -157,9 +162,9 @@ class CausalGraph:
 
 def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
     """Find the initiating group among the open ones and put the rest in its place."""
-    unrelated = [group for group in groups if group.key[2] == "unrelated"]
-    recovered = [group for group in groups if group.key[2] == "recovered"]
-    opened = [group for group in groups if group.key[2] == "open"]
+    unrelated = [group for group in groups if group.key[2] == "unrelated" and not group.is_quiet]
+    recovered = [group for group in groups if group.key[2] == "recovered" or group.is_quiet]
+    opened = [group for group in groups if group.key[2] == "open" and not group.is_quiet]
     for effect in opened:
         effect.explained_by = [cause for cause in opened if explains(cause, effect, graph)]
     candidates = _candidates(opened)
@@ -174,6 +179,13 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
         if initiating is not None and not group.explained_by:
             group.explained_by = [initiating]
         downstream.append(group)
+    if initiating is not None:
+        # Beside a real fault, wrappers printed as warnings are part of its noise.
+        noise = [group for group in recovered if group.key[2] == "open" and group.tier >= Tier.CONSEQUENCE]
+        recovered = [group for group in recovered if group not in noise]
+        for group in noise:
+            group.explained_by = [initiating]
+        downstream += noise
     downstream.sort(key=lambda group: _sort_key(group))
     return Ordered(initiating, downstream, independent, recovered, unrelated)
 
@@ -190,11 +202,34 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
 
 def _candidates(opened: Sequence[Group]) -> list[Group]:
     """Groups that may be the first fault: the strongest kind of evidence that is there."""
-    strong = [group for group in opened if group.tier <= Tier.EXCEPTION and not all(e.quiet for e in group.events)]
-    for choice in (strong, [g for g in opened if g.tier == Tier.ERROR_LINE and not all(e.quiet for e in g.events)]):
-        if choice:
-            return choice
-    return []
+    consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE]
+    strong = [
+        group
+        for group in opened
+        if group.tier <= Tier.EXCEPTION and not any(_follows(group, consequence) for consequence in consequences)
+    ]
+    if strong:
+        return strong
+    return [
+        group
+        for group in opened
+        if group.tier == Tier.ERROR_LINE and not any(_follows(group, consequence) for consequence in consequences)
+    ]
+
+
+def _follows(group: Group, consequence: Group) -> bool:
+    """Whether a group began after others already waited or lost a peer, so that it cannot be the start.
+
+    How a process ended (a signal, an exit code) follows by its place in the
+    file too; an exception does so only by its time, because files are flushed late.
+    """
+    if group.head is not None and group.head.kind == "failure":
+        return False
+    gap = _gap(consequence, group)
+    if gap is not None:
+        return gap > (TOLERANCE_S if _same_place(group, consequence) else SKEW_S)
+    weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
+    return weak and _same_source(group, consequence) and consequence.first.line < group.first.line
 
 
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:

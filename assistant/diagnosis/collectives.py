@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from assistant.diagnosis.exitcodes import signal_of
 from assistant.logs.layout import Places
 from assistant.verdict import CollectiveGroup, CollectiveRank, Suspect, SuspectReason
 from corpus.record import Record
@@ -21,7 +22,7 @@ _RANK = re.compile(r"\bRank (\d+)\]")
 _WORK = re.compile(
     r"WorkNCCL\((?:SeqNum=(\d+), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d+))?(?:, NumelOut=(\d+))?.{0,80}?Timeout\(ms\)=(\d+)\)(?: ran for (\d+) milliseconds)?"
 )
-_COUNTERS = re.compile(r"last enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: (-?\d+)")
+_COUNTERS = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: (-?\d+)")
 _GROUP = re.compile(r"\[PG (?:ID )?(\d+)")
 _SIGNAL = re.compile(
     r"[Oo]bserved flight recorder dump signal from another rank(?: via TCPStore)?|Received a dump signal due to a collective timeout from (?:this|another)? ?.{0,30}rank (\d+)"
@@ -76,32 +77,59 @@ def read_collectives(sources: Sequence[Iterable[Record]], places: Places) -> Col
     """Read the watchdog lines of all sources."""
     state = CollectiveState()
     for index, records in enumerate(sources):
+        group_of: dict[int, str] = {}
+        pending: dict[int, list[RankState]] = {}
         for record in records:
             message = record.text
-            if "WorkNCCL(" in message or "last enqueued" in message or "dump signal" in message:
-                _read_line(state, index, record, places)
+            if "WorkNCCL(" in message or "ast enqueued" in message or "ump signal" in message:
+                _read_line(state, (index, record), places, group_of, pending)
+        for rank, reports in pending.items():
+            for report in reports:
+                _merge(state.groups[group_of.get(rank, "0")].setdefault(rank, RankState(rank)), report)
     return state
 
 
-def _read_line(state: CollectiveState, source: int, record: Record, places: Places) -> None:
+def _read_line(
+    state: CollectiveState,
+    place: tuple[int, Record],
+    places: Places,
+    group_of: dict[int, str],
+    pending: dict[int, list[RankState]],
+) -> None:
+    """Read one line; the first watchdog line names no group, the lines after it do."""
+    source, record = place
     named = _RANK.search(record.text)
     rank = int(named.group(1)) if named else places.rank_of(source, record)
     if rank is None:
         return
-    found = _GROUP.search(record.text)
-    group = found.group(1) if found else "0"
-    mine = state.groups[group].setdefault(rank, RankState(rank, line=(source, record.number)))
+    report = RankState(rank, line=(source, record.number), notified=_SIGNAL.search(record.text) is not None)
     work = _WORK.search(record.text)
     if work is not None:
-        mine.seq = int(work.group(1)) if work.group(1) else mine.seq
-        mine.op = work.group(2)
-        mine.numel = int(work.group(3)) if work.group(3) else mine.numel
-        mine.timed_out = mine.timed_out or "caught collective operation timeout" in record.text
+        report.seq = int(work.group(1)) if work.group(1) else None
+        report.op = work.group(2)
+        report.numel = int(work.group(3)) if work.group(3) else None
+        report.timed_out = "caught collective operation timeout" in record.text
     counters = _COUNTERS.search(record.text)
     if counters is not None:
-        mine.enqueued, mine.completed = int(counters.group(1)), int(counters.group(2))
-    if _SIGNAL.search(record.text) is not None:
-        mine.notified = True
+        report.enqueued, report.completed = int(counters.group(1)), int(counters.group(2))
+    found = _GROUP.search(record.text)
+    if found is None:
+        pending.setdefault(rank, []).append(report)
+        return
+    group = found.group(1)
+    # The group of a rank's own timeout; the default group is also named by lines that only pass on a signal.
+    if rank not in group_of or report.timed_out:
+        group_of[rank] = group
+    _merge(state.groups[group].setdefault(rank, RankState(rank, line=report.line)), report)
+
+
+def _merge(known: RankState, report: RankState) -> None:
+    for name in ("seq", "op", "numel", "enqueued", "completed"):
+        value = getattr(report, name)
+        if value is not None:
+            setattr(known, name, value)
+    known.timed_out = known.timed_out or report.timed_out
+    known.notified = known.notified or report.notified
 
 
 def timeout_seconds(text: str) -> float:
@@ -154,6 +182,34 @@ def find_suspects(state: CollectiveState, places: Places, seen: set[int]) -> lis
                 missing: SuspectReason = "silent" if rank in seen else "absent"
                 suspects[rank] = Suspect(rank=rank, host=places.host_of_rank.get(rank), reason=missing, because=because)
     return list(suspects.values())
+
+
+def missing_ranks(places: Places, seen: set[int]) -> list[Suspect]:
+    """Ranks of the world that print nothing anywhere, when most others do."""
+    if not places.world_size:
+        return []
+    expected = set(range(places.world_size))
+    missing = sorted(expected - seen)
+    if not missing or len(missing) * 2 > len(expected):
+        return []
+    because = f"the world has {places.world_size} ranks and nothing in these logs is from this one"
+    return [
+        Suspect(rank=rank, host=places.host_of_rank.get(rank), reason="absent", because=because)
+        for rank in missing[:16]
+    ]
+
+
+def exited_first(places: Places) -> list[Suspect]:
+    """The workers that launchers' tables name as the first to end, with what their exit code means."""
+    suspects = []
+    for failure in places.failures:
+        if failure.root:
+            meaning = signal_of(failure.code)
+            because = f"the launcher saw it end first, with exit code {failure.code}" + (
+                f" ({meaning})" if meaning else ""
+            )
+            suspects.append(Suspect(rank=failure.rank, host=failure.host, reason="exited-first", because=because))
+    return suspects[:8]
 
 
 def _absent(ranks: dict[int, RankState], places: Places, seen: set[int]) -> list[int]:

@@ -22,6 +22,16 @@ from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
 _HOST = re.compile(r"[A-Za-z][\w.\-]*")
+_KERNEL_PCI = re.compile(r"^.*\(PCI:([0-9a-fA-F:.]{7,16})\).*$")
+_KERNEL_PID = re.compile(r"^.*\bpid=(\d{1,10})\b.*$")
+_PEER_LOST = re.compile(
+    r"Connection closed by (?:remote )?peer|Connection was likely closed|[Ff]ailed to recv|got 0 bytes|recvValue failed"
+    r"|communicator was aborted|remote process exited|Connection reset by peer.{0,40}$|Socket (?:closed|Timeout)"
+    r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
+    r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
+    r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
+)
+"""Wording by which a process says that another one went away or did not come."""
 _RESTART = (
     "will restart worker group",
     "Restarting worker group",
@@ -84,9 +94,8 @@ def build_events(
     restarts = _restarts(run)
     for event in events:
         event.rank = _rank(event, places)
-        event.host = _captured_host(event) or places.host_of(event.source, event.record)
-        if event.host is None and event.rank is not None:
-            event.host = places.host_of_rank.get(event.rank)
+        _ask_failure_table(event, places)
+        event.host = event.host or _host(event, places)
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
         event.attempt = _attempt(event, run, restarts)
@@ -137,6 +146,8 @@ def _from_episode(source: int, episode: Episode) -> Event:
     tier = Tier.ERROR_LINE
     if episode.carrier or episode.kind == "teardown":
         tier = Tier.WRAPPER
+    elif _PEER_LOST.search(episode.decisive.message):
+        tier = Tier.CONSEQUENCE
     elif episode.kind in {"exception", "fatal"}:
         tier = Tier.EXCEPTION
     return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
@@ -150,15 +161,38 @@ def _rank(event: Event, places: Places) -> int | None:
     for name in ("rank", "task", "tasks"):
         if name in captures and captures[name].text.isdigit():
             return int(captures[name].text)
-    if "pci" in captures and rank is None:
-        host = places.host_of(event.source, event.record)
-        mapped = places.rank_of_pci(host, captures["pci"].text)
-        if mapped is not None:
-            event.notes.append(f"PCI address {captures['pci'].text} belongs to rank {mapped}")
-        return mapped
-    if "pid" in captures and rank is None and captures["pid"].text.isdigit():
-        return places.rank_of_pid.get(int(captures["pid"].text))
+    address = captures["pci"].text if "pci" in captures else _KERNEL_PCI.sub(r"\1", event.record.message)
+    if rank is None and len(address) < 20:
+        rank = places.rank_of_pci(places.host_of(event.source, event.record), address)
+        if rank is not None:
+            event.notes.append(f"PCI address {address} belongs to rank {rank}")
+    if rank is None:
+        pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
+        rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() else None
+        if rank is not None:
+            event.notes.append(f"process {pid} is rank {rank}")
     return rank
+
+
+def _host(event: Event, places: Places) -> str | None:
+    """The host of an event: what its line says, then the failure table of its attempt, then the rank's host."""
+    said = _captured_host(event) or places.host_of(event.source, event.record)
+    if event.rank is None:
+        return said
+    from_table = places.host_of_failure(event.source, event.line, event.rank)
+    if event.record.host is None and from_table is not None:
+        return from_table
+    return said or places.host_of_rank.get(event.rank)
+
+
+def _ask_failure_table(event: Event, places: Places) -> None:
+    """A fault without a rank in a launcher's output belongs to the worker that its table names first."""
+    if event.rank is not None or event.kernel or event.tier not in {Tier.FAILURE, Tier.CLASS, Tier.EXCEPTION}:
+        return
+    root = places.root_failure(event.source, event.line)
+    if root is not None:
+        event.rank, event.host = root.rank, root.host
+        event.notes.append(f"the launcher's table names rank {root.rank} as the first observed failure")
 
 
 def _captured_host(event: Event) -> str | None:

@@ -133,7 +133,11 @@ class FindingBuilder:
                 else f"{place}: {event.unrelated or event.unplaced}."
             )
         if role == "recovered":
-            return f"The job went on after {place}."
+            return (
+                f"The job went on after {place}."
+                if event.recovered
+                else f"{place} was printed as a warning or handled."
+            )
         if group.head is not None and event.hit is not None:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
         elif event.episode is not None:

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events
-from assistant.diagnosis.collectives import CollectiveState, find_suspects, read_collectives
+from assistant.diagnosis.collectives import (
+    CollectiveState,
+    exited_first,
+    find_suspects,
+    missing_ranks,
+    read_collectives,
+)
 from assistant.diagnosis.events import Event, Tier, build_events
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
@@ -25,7 +31,7 @@ from assistant.diagnosis.window import mark_handled, mark_recovered, mark_unrela
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
-from assistant.verdict import CorpusInfo, Diagnosis, Suspect
+from assistant.verdict import CorpusInfo, Diagnosis, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
 
@@ -132,8 +138,8 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     """Put the verdict together."""
     seen = {event.rank for event in facts.events if event.rank is not None}
     info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered)
-    suspects = [*find_suspects(facts.collectives, facts.places, seen | set(info.ranks_seen)), *_unplaced(facts.events)]
     status = decide_status(facts.progress, ordered)
+    suspects = _suspects(facts, status, seen | set(info.ranks_seen), ordered)
     if status == "degraded" and ordered.initiating is None:
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
@@ -161,6 +167,20 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         collectives=facts.collectives.table(),
         sources=source_infos(run, facts.places),
     )
+
+
+def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
+    """Ranks in which the cause probably lies; those that the verdict already names are left out."""
+    suspects = find_suspects(facts.collectives, facts.places, seen)
+    if status in {"symptom-only", "classified"} and not suspects:
+        suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
+    suspects += _unplaced(facts.events)
+    known = set(ordered.initiating.ranks) if ordered.initiating is not None else set()
+    unique: dict[tuple[int | None, str | None, str], Suspect] = {}
+    for suspect in suspects:
+        if suspect.rank not in known or suspect.rank is None:
+            unique.setdefault((suspect.rank, suspect.host, suspect.reason), suspect)
+    return list(unique.values())
 
 
 def _unplaced(events: Sequence[Event]) -> list[Suspect]:

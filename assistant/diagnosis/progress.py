@@ -72,15 +72,19 @@ class Progress:
             found.setdefault(mark.source, []).append(mark.line)
         return found
 
-    def goes_on_after(self, source: int, line: int) -> bool:
+    def goes_on_after(self, source: int, line: int, *, ignoring: frozenset[int] = frozenset()) -> bool:
         """Whether the job made lasting progress below this line of the same source.
+
+        Lines to ignore are steps that carry the fault themselves (a loss that is nan).
 
         Ranks that had not noticed yet may finish the step that was under way,
         so one further step is not progress; two are. Without step numbers three
         signs are asked for.
         """
         before = [mark for mark in self.marks if mark.source == source and mark.line < line]
-        after = [mark for mark in self.marks if mark.source == source and mark.line > line]
+        after = [
+            mark for mark in self.marks if mark.source == source and mark.line > line and mark.line not in ignoring
+        ]
         last = next((mark.step for mark in reversed(before) if mark.step is not None), None)
         steps = sorted({mark.step for mark in after if mark.step is not None})
         if steps and last is not None:

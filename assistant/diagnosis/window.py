@@ -81,13 +81,18 @@ def _length(seconds: float) -> str:
 
 def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
     """Mark faults that the job survived: it went on, or it finished afterwards."""
+    own: dict[tuple[str, int], set[int]] = {}
+    for event in events:
+        if event.head is not None:
+            own.setdefault((event.head.id, event.source), set()).add(event.line)
     for event in events:
         if not event.unrelated:
-            event.recovered = _survived(event, progress, clock)
+            lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
+            event.recovered = _survived(event, progress, clock, frozenset(lines))
 
 
-def _survived(event: Event, progress: Progress, clock: RunClock) -> bool:
-    if progress.goes_on_after(event.source, event.line):
+def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int]) -> bool:
+    if progress.goes_on_after(event.source, event.line, ignoring=own):
         return True
     for source, record in progress.done:
         if source == event.source and record.number > event.line:

@@ -9,6 +9,7 @@ stamp inherits the last one of its source.
 from __future__ import annotations
 
 import calendar
+import re
 import time as _time
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,8 @@ from corpus.record import Record
 from corpus.timestamp import BASE_YEAR
 
 DAY = 86_400.0
+
+_RTC = re.compile(r"setting system clock to \S+ \S+ \((\d{9,11})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,15 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
         clock = SourceClock()
         only_clock = not any(r.time is not None and r.time.kind in {"absolute", "yearless"} for r in records)
         wall: Moment | None = None
+        boot: float | None = None
         for record in records:
+            rtc = _RTC.search(record.message) if record.time is not None and record.time.kind == "monotonic" else None
+            if rtc is not None and record.time is not None:
+                # The kernel says what time it was when the clock showed these seconds since boot.
+                boot = int(rtc.group(1)) - record.time.seconds
             moment = _moment(record, index, anchor, wall, only_clock)
+            if moment is not None and boot is not None and moment.axis.startswith("boot:"):
+                moment = Moment("wall", boot + moment.seconds)
             if moment is None:
                 continue
             if moment.axis == "wall":

@@ -22,6 +22,9 @@ TRACEBACK = "Traceback (most recent call last)"
 MAX_TRACEBACK = 400
 """Records of one traceback; a longer one is cut, its exception may then be missed."""
 
+HEADLINE_DISTANCE = 2
+"""So many lines below a logged error, a traceback is what the line announced."""
+
 _CHAIN = re.compile(
     r"During handling of the above exception|The above exception was the direct cause|The following exception"
 )
@@ -50,11 +53,13 @@ _FATAL = re.compile(
     r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^nvcc fatal"
 )
 _ERROR = re.compile(
-    r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?:? |^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
+    r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?\s?: |^(?:Error|Fatal) [a-z]|^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
 )
 _ADVICE = re.compile(
     r"^(?:Consider|Please|For debugging|Compile with|To enable|To turn off|If you|Hint|Note|You can|See |Try )|may be caused by|can be caused by|error_file:|^\s*time\s+:|If reserved memory is"
 )
+_IGNORED = "Exception ignored in"
+"""CPython prints it for exceptions in finalizers, which cannot end a program."""
 _QUIET_LEVELS = frozenset({"INFO", "DEBUG"})
 
 
@@ -85,7 +90,23 @@ def find_episodes(records: Sequence[Record]) -> list[Episode]:
     episodes = [episode for stream in streams.values() for episode in _of_stream(stream)]
     episodes.sort(key=lambda episode: (episode.first, episode.decisive.number))
     _prefer_nccl_warnings(episodes)
-    return episodes
+    return _without_headlines(episodes)
+
+
+def _without_headlines(episodes: Sequence[Episode]) -> list[Episode]:
+    """Drop logged lines such as `unhandled exception` that only announce the block below them."""
+    kept = []
+    for index, episode in enumerate(episodes):
+        following = episodes[index + 1] if index + 1 < len(episodes) else None
+        announces = (
+            episode.kind == "error"
+            and following is not None
+            and len(following.lines) > 1
+            and following.first <= episode.last + HEADLINE_DISTANCE
+        )
+        if not announces:
+            kept.append(episode)
+    return kept
 
 
 def _prefer_nccl_warnings(episodes: Sequence[Episode]) -> None:
@@ -110,6 +131,8 @@ def _of_stream(records: Sequence[Record]) -> Iterable[Episode]:
                 yield episode
             continue
         single = _single(record)
+        if single is not None and position and records[position - 1].message.startswith(_IGNORED):
+            single.kind = "warning"
         if single is not None:
             yield single
         position += 1
@@ -134,10 +157,12 @@ def _traceback(records: Sequence[Record], start: int) -> tuple[Episode | None, i
         return None, start + 1
     chosen = _decisive(exceptions)
     if chosen is None:
-        return Episode("exception", block[0].number, block[-1].number, block[-1], "", False, block), position
+        # Cut off before its exception: something was raised, but nothing says what.
+        return Episode("error", block[0].number, block[-1].number, block[-1], "", False, block), position
     record, error_type, carrier = chosen
     kind: EpisodeKind = "teardown" if error_type in _TEARDOWN else "exception"
-    if record.level in _QUIET_LEVELS or block[0].level == "WARNING":
+    ignored = start > 0 and records[start - 1].message.startswith(_IGNORED)
+    if ignored or record.level in _QUIET_LEVELS or block[0].level == "WARNING":
         kind = "warning"
     return Episode(kind, block[0].number, block[-1].number, record, error_type, carrier, block), position
 

@@ -22,12 +22,28 @@ _WORLD = re.compile(
 _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
 _TABLE_RANK = re.compile(r"^rank\s+: (\d+) \(local_rank: (\d+)\)")
 _TABLE_HOST = re.compile(r"^host\s+: ([\w.\-]+)")
+_STARTED = re.compile(r"\brank[ =:]{1,2}(\d{1,6})\b.{0,60}?\bhost[ =:]{1,2}([\w.\-]+)")
+_KUBE_NODE = re.compile(r"^Node:\s+([\w.\-]+)/")
+_OWN_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,10})\b")
 _TABLE_PID = re.compile(r"^exitcode\s+: (-?\d+) \(pid: (\d+)\)")
 _FILE_RANK = re.compile(
     r"(?:^|[._\-/])(?:rank|global_rank|worker|task|proc|process)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I
 )
 _TORCHRUN_DIR = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr)\.log$")
 _KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One row of torchrun's failure table: which worker ended, where and how."""
+
+    source: int
+    line: int
+    rank: int
+    host: str | None
+    code: int
+    root: bool
+    """True when the table calls it the first observed failure."""
 
 
 @dataclass
@@ -43,6 +59,10 @@ class Places:
     """Source and line that map a bus id."""
     rank_of_pid: dict[int, int] = field(default_factory=dict)
     host_of_rank: dict[int, str] = field(default_factory=dict)
+    of_container: dict[str, set[int]] = field(default_factory=dict)
+    """Ranks seen in the lines of a container or pod."""
+    failures: list[Failure] = field(default_factory=list)
+    """Rows of torchrun's failure tables."""
     hosts: set[str] = field(default_factory=set)
     pids: set[int] = field(default_factory=set)
     source_rank: dict[int, int] = field(default_factory=dict)
@@ -60,6 +80,8 @@ class Places:
             return self.rank_of_gpu[(host, record.gpu)]
         if record.pid is not None and record.pid in self.rank_of_pid:
             return self.rank_of_pid[record.pid]
+        if record.container is not None and len(self.of_container.get(record.container, ())) == 1:
+            return min(self.of_container[record.container])
         if source in self.source_rank:
             return self.source_rank[source]
         single_host = len(self.hosts) <= 1
@@ -77,6 +99,20 @@ class Places:
             return self.source_host[source]
         rank = self.rank_of(source, record)
         return self.host_of_rank.get(rank) if rank is not None else None
+
+    def host_of_failure(self, source: int, line: int, rank: int) -> str | None:
+        """The host that the next failure table below a line gives for a rank."""
+        for failure in self.failures:
+            if failure.source == source and failure.line > line and failure.rank == rank:
+                return failure.host
+        return None
+
+    def root_failure(self, source: int, line: int) -> Failure | None:
+        """The first observed failure of the next table below a line, when it was an exit and not an abort."""
+        for failure in self.failures:
+            if failure.source == source and failure.line > line and failure.root:
+                return failure if failure.code > 0 else None
+        return None
 
     def rank_of_pci(self, host: str | None, address: str) -> int | None:
         """The rank whose GPU has this PCI address, when one mapping fits."""
@@ -127,29 +163,89 @@ def attempt_from_path(path: str) -> int | None:
 
 
 def _read_records(places: Places, source: int, records: Iterable[Record]) -> None:
-    table_host: str | None = None
-    table_rank: int | None = None
+    table = _Table(places, source)
     prefix_ranks: set[int] = set()
     for record in records:
         message = record.message
         if record.rank is not None:
             prefix_ranks.add(record.rank)
-            if record.pid is not None:
-                places.rank_of_pid.setdefault(record.pid, record.rank)
-            if record.host is not None:
-                places.host_of_rank.setdefault(record.rank, record.host)
+            _seen_together(places, record)
         if record.host is not None:
             places.hosts.add(record.host)
         if record.pid is not None and record.program != "kernel":
             places.pids.add(record.pid)
         if "nranks" in message or "orld" in message or "WORLD_SIZE" in message:
             _read_world(places, source, record)
-        if "(local_rank:" in message or message.startswith(("host ", "exitcode ")):
-            table_host, table_rank = _read_table(places, message, table_host, table_rank)
-    if len(prefix_ranks) == 1 and source in places.source_rank and places.source_rank[source] not in prefix_ranks:
+        if message.startswith("Node:"):
+            node = _KUBE_NODE.match(message)
+            if node is not None:
+                places.source_host.setdefault(source, node.group(1))
+                places.hosts.add(node.group(1))
+        if "host" in message and "rank" in message:
+            _read_started(places, record)
+        table.read(record)
+    named = places.source_rank.get(source)
+    if named is not None and len(prefix_ranks) == 1 and named not in prefix_ranks:
         places.conflicts.append(
-            f"the name of source {source} says rank {places.source_rank[source]}, its lines say rank {min(prefix_ranks)}"
+            f"a file name says rank {named}, all its lines say rank {min(prefix_ranks)}; the lines are believed"
         )
+
+
+def _seen_together(places: Places, record: Record) -> None:
+    """A rank that stands beside a pid, host or container in a prefix belongs to it."""
+    assert record.rank is not None
+    if record.pid is not None:
+        places.rank_of_pid.setdefault(record.pid, record.rank)
+    if record.host is not None:
+        places.host_of_rank.setdefault(record.rank, record.host)
+    if record.container is not None:
+        places.of_container.setdefault(record.container, set()).add(record.rank)
+
+
+def _read_started(places: Places, record: Record) -> None:
+    """A start-up line that names rank and host, and often the pid."""
+    found = _STARTED.search(record.message)
+    if found is None:
+        return
+    rank, host = int(found.group(1)), found.group(2)
+    places.host_of_rank.setdefault(rank, host)
+    places.hosts.add(host)
+    pid = _OWN_PID.search(record.message)
+    if pid is not None:
+        places.rank_of_pid.setdefault(int(pid.group(1)), rank)
+        places.pids.add(int(pid.group(1)))
+    if record.container is not None:
+        places.of_container.setdefault(record.container, set()).add(rank)
+
+
+class _Table:
+    """Reads torchrun's failure tables, whose rows spread over several lines."""
+
+    def __init__(self, places: Places, source: int) -> None:
+        self.places = places
+        self.source = source
+        self.host: str | None = None
+        self.rank: int | None = None
+        self.root = False
+
+    def read(self, record: Record) -> None:
+        message = record.message
+        if message.startswith("Root Cause (first observed failure)"):
+            self.root = True
+        elif message.startswith("Failures:"):
+            self.root = False
+        elif (found := _TABLE_HOST.match(message)) is not None:
+            self.host, self.rank = found.group(1), None
+            self.places.hosts.add(found.group(1))
+        elif (found := _TABLE_RANK.match(message)) is not None:
+            self.rank = int(found.group(1))
+            if self.host is not None:
+                self.places.host_of_rank.setdefault(self.rank, self.host)
+        elif (found := _TABLE_PID.match(message)) is not None and self.rank is not None:
+            code, pid = int(found.group(1)), int(found.group(2))
+            self.places.rank_of_pid.setdefault(pid, self.rank)
+            self.places.pids.add(pid)
+            self.places.failures.append(Failure(self.source, record.number, self.rank, self.host, code, self.root))
 
 
 def _read_world(places: Places, source: int, record: Record) -> None:
@@ -179,23 +275,16 @@ def _read_world(places: Places, source: int, record: Record) -> None:
             places.rank_of_pid.setdefault(record.pid, int(own.group(1)))
 
 
-def _read_table(places: Places, message: str, host: str | None, rank: int | None) -> tuple[str | None, int | None]:
-    """Rows of torchrun's failure table: host, rank, exit code and pid belong together."""
-    found = _TABLE_HOST.match(message)
-    if found is not None:
-        places.hosts.add(found.group(1))
-        return found.group(1), None
-    found = _TABLE_RANK.match(message)
-    if found is not None:
-        rank = int(found.group(1))
-        if host is not None:
-            places.host_of_rank.setdefault(rank, host)
-        return host, rank
-    found = _TABLE_PID.match(message)
-    if found is not None and rank is not None:
-        places.rank_of_pid.setdefault(int(found.group(2)), rank)
-        places.pids.add(int(found.group(2)))
-    return host, rank
+_NOT_A_HOST = re.compile(
+    r"(?:slurm|job|log|train|run|out|err|std|worker|attempt|rank|task|proc|step|local|describe|kubectl|pod|events?|node_?\d+$|\d)"
+)
+
+
+def _host_in_name(stem: str) -> str | None:
+    """The host that a file name like `ip-10-4-17-87-rank1.log` names beside its rank."""
+    rest = _FILE_RANK.sub("", stem).strip("._-")
+    looks_like_host = re.fullmatch(r"[a-z][a-z0-9\-]*\d[a-z0-9\-.]*", rest) is not None
+    return rest if looks_like_host and _NOT_A_HOST.match(rest) is None else None
 
 
 def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
@@ -210,6 +299,8 @@ def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
             match = found.group(1) if found else None
+        if match is None and index in places.source_rank:
+            match = _host_in_name(PurePosixPath(name).stem)
         if match is not None:
             places.source_host[index] = match
 

@@ -1,0 +1,396 @@
+"""What there is to read: files, directories, globs, pipes, and members of archives.
+
+Everything that cannot be read is named with its reason, and the rest is read.
+A directory gives the files below it that look like logs; a file named by the
+user is read whatever it is called.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import select
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, BinaryIO
+
+from assistant.logs.archives import Member, TarPass, spool, zip_members
+from assistant.logs.decompress import (
+    ARCHIVES,
+    SNIFF,
+    Caps,
+    Expanded,
+    Input,
+    Prefixed,
+    failures,
+    kind_of,
+    read_start,
+)
+from assistant.logs.names import is_no_log, natural_key
+from assistant.logs.textual import binary_reason, encoding_of
+from corpus.errors import FirstfaultError
+
+STDIN_NAME = "stdin"
+MOST_FILES = 100_000
+DEEPEST_ARCHIVE = 3
+WAIT_FOR_WRITER = 2.0
+"""Seconds that a FIFO without data is waited for."""
+
+
+class NothingReadable(FirstfaultError):
+    """No input could be read."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An input that was not read, and why."""
+
+    path: str
+    reason: str
+
+
+class SourceStream:
+    """An open source; `problems` and `encoding` are complete once it was read."""
+
+    def __init__(self, stream: Input, closer: Callable[[], None], encoding: str, expanded: list[Expanded]) -> None:
+        self._stream = stream
+        self._closer = closer
+        self._expanded = expanded
+        self._problems: list[str] = []
+        self.encoding = encoding
+
+    @property
+    def problems(self) -> list[str]:
+        """What was wrong with the source, in sentences."""
+        return [problem for layer in self._expanded for problem in layer.problems] + self._problems
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill the buffer; a source that fails while it is read ends there."""
+        try:
+            return self._stream.readinto(buffer) or 0
+        except failures() as error:
+            if isinstance(error, OSError) and not self._expanded and not self._problems:
+                self._problems.append(f"reading stopped: {error.strerror or error}")
+            elif not self.problems:
+                self._problems.append(f"reading stopped: {error}")
+            return 0
+
+    def close(self) -> None:
+        """Close the file below."""
+        self._closer()
+
+    def __enter__(self) -> SourceStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input to be read."""
+
+    path: str
+    """As shown: as given; below a given directory relative to it; `archive!member`."""
+    opener: Callable[[], SourceStream] = field(repr=False)
+    size_hint: int | None = None
+    """Bytes that reading will give, where they are known."""
+    compressed: bool = False
+    encoding: str = "utf-8"
+
+    def open(self) -> SourceStream:
+        """Open it. Raises OSError when it vanished or may not be read."""
+        return self.opener()
+
+
+def expand(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[list[Source], list[Unread]]:
+    """Find all sources. Raises NothingReadable when there is none."""
+    finder = _Finder(Caps())
+    if not paths and stdin is not None:
+        finder.add_pipe(STDIN_NAME, stdin)
+    for path in paths:
+        if path == "-" and stdin is not None:
+            finder.add_pipe(STDIN_NAME, stdin)
+        else:
+            finder.add_path(path)
+    empty = [Unread(source.path, "is empty") for source in finder.sources if source.size_hint == 0]
+    if len(empty) == len(finder.sources):
+        finder.unread += empty
+        raise _nothing(paths, finder)
+    return finder.sources, finder.unread
+
+
+def _nothing(paths: Sequence[str], finder: _Finder) -> NothingReadable:
+    reasons = [f"{item.path}: {item.reason}" for item in finder.unread[:5]]
+    reasons += [f"{path}: there are no logs in this directory" for path in finder.bare_directories[:5]]
+    if not reasons:
+        reasons = ["nothing was named and nothing was piped in" if not paths else "there is nothing to read"]
+    return NothingReadable(
+        f"Nothing could be read ({'; '.join(reasons)}).", "Name a log file, a directory with logs, or pipe a log in."
+    )
+
+
+class _Finder:
+    """Collects sources and what is not readable."""
+
+    def __init__(self, caps: Caps) -> None:
+        self.sources: list[Source] = []
+        self.unread: list[Unread] = []
+        self.bare_directories: list[str] = []
+        self._caps = caps
+        self._seen: set[tuple[int, int]] = set()
+
+    # ---- what a path is
+
+    def add_path(self, path: str) -> None:
+        """A path as given: file, directory, pipe, or a glob that the shell left alone."""
+        try:
+            status = Path(path).stat()
+        except OSError as error:
+            if glob.has_magic(path) and (found := _matches(path)):
+                for match in found:
+                    self.add_path(match)
+                return
+            self.unread.append(Unread(path, _reason(error)))
+            return
+        if stat.S_ISDIR(status.st_mode):
+            self._add_directory(path)
+        elif stat.S_ISREG(status.st_mode):
+            self._add_file(path, path, status, is_named=True)
+        elif stat.S_ISFIFO(status.st_mode):
+            self._add_fifo(path)
+        else:
+            what = "a socket" if stat.S_ISSOCK(status.st_mode) else "a device or terminal"
+            self.unread.append(Unread(path, f"is {what}, not a log"))
+
+    def _add_directory(self, top: str) -> None:
+        before = len(self.sources), len(self.unread)
+        for path, status in self._walk(top):
+            self._add_file(os.path.relpath(path, top), path, status, is_named=False)
+        if (len(self.sources), len(self.unread)) == before:
+            self.bare_directories.append(top)
+
+    def _walk(self, top: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Regular files below a directory in natural order; a directory reached twice by links is read once."""
+        visited: set[tuple[int, int]] = set()
+        count = 0
+        for folder, folders, files in os.walk(top, followlinks=True, onerror=self._note_folder(top)):
+            status = Path(folder).stat()
+            if (status.st_dev, status.st_ino) in visited:
+                folders.clear()
+                continue
+            visited.add((status.st_dev, status.st_ino))
+            folders[:] = sorted((name for name in folders if not name.startswith(".")), key=natural_key)
+            for name in sorted(files, key=natural_key):
+                path = os.path.join(folder, name)  # noqa: PTH118  # a hundred thousand Path objects are slow
+                if is_no_log(name):
+                    continue
+                try:
+                    found = Path(path).stat()
+                except OSError:
+                    continue  # a dangling link, or gone since the directory was read
+                if stat.S_ISREG(found.st_mode):
+                    count += 1
+                    if count > MOST_FILES:
+                        self.unread.append(Unread(top, f"has more than {MOST_FILES:,} files; the rest was left out"))
+                        return
+                    yield path, found
+
+    def _note_folder(self, top: str) -> Callable[[OSError], None]:
+        def note(error: OSError) -> None:
+            folder = os.path.relpath(str(error.filename), top)
+            self.unread.append(Unread(top if folder == "." else folder, _reason(error)))
+
+        return note
+
+    # ---- files
+
+    def _add_file(self, shown: str, path: str, status: os.stat_result, *, is_named: bool) -> None:
+        identity = (status.st_dev, status.st_ino)
+        if identity in self._seen:
+            return  # the same file by another name, such as latest.log
+        self._seen.add(identity)
+        try:
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+                start = file.read(SNIFF)
+        except OSError as error:
+            self.unread.append(Unread(shown, _reason(error)))
+            return
+        self._add_content(
+            shown,
+            start or b"",
+            lambda: open(path, "rb", buffering=0),  # noqa: PTH123, SIM115
+            size=status.st_size or (0 if not start else None),
+            is_named=is_named,
+            depth=0,
+        )
+
+    def _add_content(
+        self, shown: str, start: bytes, reopen: Callable[[], Any], *, size: int | None, is_named: bool, depth: int
+    ) -> None:
+        """Something that starts like this: an archive, compressed, or text."""
+        kind = kind_of(start)
+        layers: list[str] = []
+        if kind is not None and kind not in ARCHIVES:
+            layers.append(kind)
+            start, problem = _inner_start(kind, reopen)
+            if not start and problem:
+                self.unread.append(Unread(shown, problem))
+                return
+            kind = kind_of(start)
+            if kind is not None and kind not in ARCHIVES:
+                self.unread.append(Unread(shown, f"is compressed twice ({layers[0]} around {kind})"))
+                return
+        opener = self._opener(reopen, layers, encoding_of(start))
+        if kind in ARCHIVES:
+            self._add_archive(shown, str(kind), opener, reopen if not layers else None, depth)
+            return
+        reason = binary_reason(start)
+        if reason:
+            if is_named:
+                self.unread.append(Unread(shown, reason))
+            return
+        self.sources.append(
+            Source(
+                shown, opener, size_hint=None if layers else size, compressed=bool(layers), encoding=encoding_of(start)
+            )
+        )
+
+    def _opener(self, reopen: Callable[[], Any], layers: list[str], encoding: str) -> Callable[[], SourceStream]:
+        def opener() -> SourceStream:
+            file = reopen()
+            expanded: list[Expanded] = []
+            stream: Input = file
+            for kind in layers:
+                expanded.append(Expanded(kind, Prefixed(b"", stream), self._caps))
+                stream = expanded[-1]
+            return SourceStream(stream, getattr(file, "close", _nothing_to_close), encoding, expanded)
+
+        return opener
+
+    # ---- archives
+
+    def _add_archive(
+        self,
+        shown: str,
+        kind: str,
+        opener: Callable[[], SourceStream],
+        plain: Callable[[], IO[bytes]] | None,
+        depth: int,
+    ) -> None:
+        if depth >= DEEPEST_ARCHIVE:
+            self.unread.append(Unread(shown, f"is an archive {depth + 1} levels deep"))
+            return
+        before = len(self.sources), len(self.unread)
+        members: list[Member] = []
+        try:
+            # All are listed before one is read: a nested archive reads from the same pass.
+            members.extend(self._members(kind, opener, plain))
+        except failures() as error:
+            self.unread.append(Unread(shown, f"the {kind} archive is damaged: {error}"))
+        for member in members:
+            self._add_member(f"{shown}!{member.name}", member, depth)
+        if (len(self.sources), len(self.unread)) == before:
+            self.unread.append(Unread(shown, "there are no logs in this archive"))
+
+    def _members(
+        self, kind: str, opener: Callable[[], SourceStream], plain: Callable[[], IO[bytes]] | None
+    ) -> Iterator[Member]:
+        if kind == "tar":
+            yield from TarPass(opener).members()
+        else:
+            yield from zip_members(plain() if plain is not None else spool(opener(), self._caps))
+
+    def _add_member(self, shown: str, member: Member, depth: int) -> None:
+        if is_no_log(member.name.rpartition("/")[2]):
+            return
+        self._add_content(shown, member.start, member.open, size=member.size, is_named=False, depth=depth + 1)
+
+    # ---- pipes
+
+    def add_pipe(self, shown: str, stream: Any) -> None:
+        """A stream that can be read only once."""
+        raw = getattr(stream, "raw", stream)
+        raw = stream if getattr(stream, "peek", None) is None or not _is_untouched(stream) else raw
+        start = read_start(raw)
+        if not start:
+            self.unread.append(Unread(shown, "is empty"))
+            return
+        kind = kind_of(start)
+        if kind in ARCHIVES or (kind is not None and kind_of(_inner_of(kind, start)) in ARCHIVES):
+            file = spool(Prefixed(start, raw), self._caps)
+            self._add_content(shown, start, lambda: _rewound(file), size=None, is_named=True, depth=0)
+            return
+        whole = Prefixed(start, raw)
+        layers = [] if kind is None else [kind]
+        inner = start if kind is None else _inner_of(kind, start)
+        if reason := binary_reason(inner):
+            self.unread.append(Unread(shown, reason))
+            return
+        opener = self._opener(lambda: whole, layers, encoding_of(inner))
+        self.sources.append(Source(shown, opener, compressed=bool(layers), encoding=encoding_of(inner)))
+
+    def _add_fifo(self, path: str) -> None:
+        """A FIFO, such as the shell makes for `<(kubectl logs ...)`; one without a writer is not waited for."""
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            self.unread.append(Unread(path, _reason(error)))
+            return
+        ready, _, _ = select.select([handle], [], [], WAIT_FOR_WRITER)
+        os.set_blocking(handle, True)
+        if not ready:
+            os.close(handle)
+            self.unread.append(Unread(path, "is a FIFO that nobody writes to"))
+            return
+        self.add_pipe(path, os.fdopen(handle, "rb", buffering=0))
+
+
+def _matches(pattern: str) -> list[str]:
+    # Path.glob takes no absolute patterns.
+    return sorted(glob.glob(pattern, recursive=True), key=natural_key)  # noqa: PTH207
+
+
+def _inner_start(kind: str, reopen: Callable[[], Any]) -> tuple[bytes, str]:
+    """The first decompressed bytes, and the problem if there are none."""
+    file = reopen()
+    try:
+        expanded = Expanded(kind, Prefixed(b"", file), Caps())
+        start = read_start(expanded)
+        return start, "; ".join(expanded.problems)
+    finally:
+        getattr(file, "close", _nothing_to_close)()
+
+
+def _inner_of(kind: str, start: bytes) -> bytes:
+    """What the first compressed bytes of a pipe give."""
+    return read_start(Expanded(kind, Prefixed(start, io.BytesIO()), Caps()))
+
+
+def _rewound(file: IO[bytes]) -> Any:
+    """The temporary file from its start, not closed by who reads it."""
+    file.seek(0)
+    return Prefixed(b"", io.FileIO(file.fileno(), closefd=False))
+
+
+def _is_untouched(stream: Any) -> bool:
+    """Whether nothing of a buffered stream was read ahead, so that its raw stream may be used."""
+    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+
+
+def _nothing_to_close() -> None:
+    return None
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    return str(error) or type(error).__name__
