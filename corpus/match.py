@@ -91,6 +91,9 @@ class Matcher:
                     self._atom_of[text] = len(self.texts)
                     self.texts.append(text)
         self._patterns = [Pattern(text) for text in self.texts]
+        self._signatures_of: dict[int, list[int]] = defaultdict(list)
+        for position, (_, signature) in enumerate(self._signatures):
+            self._signatures_of[self._atom_of[signature.texts[0]]].append(position)
         self.literals: list[bytes] = []
         self._atoms_of: list[tuple[int, ...]] = []
         self._index_literals(dict(literals or {}))
@@ -152,7 +155,7 @@ class Matcher:
         index = _AtomIndex(found)
         hits: list[Hit] = []
         unmet: list[Unmet] = []
-        for head, signature in self._signatures:
+        for head, signature in self._present(index):
             mine, refused = self._hits_of(head, signature, index, progress or {})
             atom = self._atom_of[signature.texts[0]]
             number = max(len(mine), (counts or {}).get(atom, 0) if mine else 0)
@@ -165,6 +168,11 @@ class Matcher:
         kept = _drop_contained(hits, self.heads)
         taken = {(hit.entry, hit.source, hit.record.number) for hit in kept}
         return Resolution(kept, [item for item in unmet if (item.entry, item.source, item.record.number) not in taken])
+
+    def _present(self, index: _AtomIndex) -> list[tuple[Head, SignatureHead]]:
+        """The signatures whose first text was found, in the order of the corpus."""
+        positions = sorted(position for atom in index.atoms() for position in self._signatures_of.get(atom, ()))
+        return [self._signatures[position] for position in positions]
 
     def _hits_of(
         self, head: Head, signature: SignatureHead, index: _AtomIndex, progress: Mapping[int, Sequence[int]]
@@ -235,6 +243,9 @@ class _AtomIndex:
         for hits in self._hits.values():
             hits.sort(key=_place)
         self._keys = {atom: [_place(hit) for hit in hits] for atom, hits in self._hits.items()}
+
+    def atoms(self) -> Iterable[int]:
+        return self._hits.keys()
 
     def of(self, atom: int) -> list[AtomHit]:
         return self._hits.get(atom, [])

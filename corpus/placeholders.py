@@ -38,7 +38,7 @@ KINDS: dict[str, Kind] = {
         "a hexadecimal number, with or without 0x, also the driver's 0x1_0abe0000",
     ),
     "float": Kind(
-        r"[-+]?(?:\d{1,24}(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,4})?(?![\d.]*\d)|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|[Ii]nfinity)\b",
+        r"[-+]?(?<!\d)(?:\d{1,24}(?:\.\d{0,24})?|\.\d{1,24})(?:[eE][-+]?\d{1,4})?(?!\.?\d)|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|[Ii]nfinity)\b",
         ("1.5", "3", "2.1E-05", "nan", "-inf", ".5"),
         ("abc", ""),
         "a decimal number, also nan and inf",

@@ -180,13 +180,23 @@ class Pattern:
         return frozenset(part.name for parts in self.alternatives for part in parts if part.name)
 
     @cached_property
+    def _words(self) -> list[list[str]]:
+        """The fixed words of every alternative: without all of them it cannot match."""
+        return [
+            [word for part in parts if not part.kind for word in _BLANKS.split(part.literal) if word]
+            for parts in self.alternatives
+        ]
+
+    @cached_property
     def _chunks(self) -> list[list[re.Pattern[str]]]:
         return [[re.compile(chunk) for chunk in _chunk_regexes(parts)] for parts in self.alternatives]
 
     def search(self, text: str) -> Match | None:
         """Find the signature in a record; the longest alternative that matches wins."""
-        for chunks in self._chunks:
-            found = _search_chunks(chunks, text)
+        for index, words in enumerate(self._words):
+            if not all(word in text for word in words):
+                continue
+            found = _search_chunks(self._chunks[index], text)
             if found is not None:
                 return found
         return None

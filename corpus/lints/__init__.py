@@ -1,0 +1,1 @@
+"""The coded checks, one module for each kind; `corpus.lint` runs them."""

@@ -1,0 +1,34 @@
+"""Every entry over every other entry's logs: an uninvited hit is a bug or a declared `also_fires`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corpus.casebook import Gallery
+from corpus.reader import read_corpus
+
+
+def test_nothing_fires_uninvited(corpus_dir: Path) -> None:
+    failures = list(Gallery(read_corpus(corpus_dir).entries).run_pairs())
+    assert failures == [], "\n".join(map(str, failures))
+
+
+def test_an_uninvited_hit_is_found(good: Path) -> None:
+    """Without this, a runner that finds nothing would pass the test above."""
+    path = good / "entries/host-os/disk-class.toml"
+    text = path.read_text(encoding="utf-8").replace(
+        "[rank3]: volume accepted", "acmed: relief valve opened at 7.5 bar\n[rank3]: volume accepted"
+    )
+    path.write_text(text, encoding="utf-8")
+    (failure,) = Gallery(read_corpus(good).entries).run_pairs()
+    assert (failure.entry, failure.case) == ("disk-class", "retry")
+    assert failure.problem == "`valve-closed` fires uninvited"
+    assert "relief on line 1" in failure.details[0]
+
+
+def test_a_declared_guest_must_come(good: Path) -> None:
+    path = good / "entries/host-os/disk-class.toml"
+    text = path.read_text(encoding="utf-8").replace("fires = []", 'fires = []\nalso_fires = ["valve-closed"]')
+    path.write_text(text, encoding="utf-8")
+    (failure,) = Gallery(read_corpus(good).entries).run_pairs()
+    assert failure.problem == "also_fires names `valve-closed`, which stays silent"
