@@ -20,6 +20,8 @@ from corpus.placeholders import ANY_LIMIT, KINDS, REDACTED
 
 MAX_OPTIONAL = 4
 """Optional segments in one text; each doubles the number of alternatives."""
+MIN_TELLING = 6
+"""Letters and digits of a fixed part from which on it tells signatures apart."""
 MAX_STARTS = 12
 """How many places of a record are tried as the start of a signature."""
 
@@ -274,7 +276,7 @@ def scan_literal(text: str, shared: frozenset[str] = frozenset(), *, aligned: bo
 
     def worth(part: str) -> tuple[bool, int, int]:
         weight = sum(char.isalnum() for char in part)
-        return (part not in shared or weight < 4, min(weight, 40), len(part))
+        return (part not in shared and weight >= MIN_TELLING, min(weight, 40), len(part))
 
     return max(parts, key=worth, default="")
 

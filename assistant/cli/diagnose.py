@@ -1,0 +1,101 @@
+"""`firstfault PATH...`: read logs, say which fault came first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assistant import __version__
+from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
+from assistant.cli.group import verb
+from assistant.console import Console, Progress, exit_code, is_terminal
+from assistant.settings import Settings
+
+if TYPE_CHECKING:
+    from assistant.reports.text import LinesAround
+    from assistant.verdict import Diagnosis
+    from corpus.catalogue import Catalogue
+
+
+@verb("diagnose")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.option("--format", type=click.Choice(["text", "json", "markdown"]), help="Form of the result (default text).")
+@click.option(
+    "--context", "-C", type=click.IntRange(0, 1000), metavar="N", help="Show N lines before and after the first fault."
+)
+@click.option("--exit-code", is_flag=True, default=None, help="Exit 10, 11 or 12 by the verdict (see `firstfault -h`).")
+@click.option("--quiet", "-q", is_flag=True, default=None, help="No progress on stderr.")
+@corpus_option
+@color_option
+@click.pass_context
+def command(
+    context: click.Context, /, paths: tuple[str, ...], corpus: tuple[Path, ...], **flags: str | int | bool | None
+) -> None:
+    """Say which fault came first in logs, with the lines that prove it.
+
+    PATH is a file, a directory (one log per rank, a dmesg next to them), an archive, or - for stdin; without any,
+    stdin is read. Reads .gz .bz2 .xz .zst and members of tar and zip.
+    """
+    if not paths and (sys.stdin is None or is_terminal(sys.stdin)):
+        raise click.UsageError("Nothing to read: name a log file or a directory, or pipe a log in", context)
+    settings = settings_from(corpus=corpus, **flags)
+    context.exit(report(paths, settings, load_catalogue(settings), Console()))
+
+
+def report(paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, console: Console) -> int:
+    """Diagnose, print the result, and return the exit status."""
+    from assistant import reports
+    from assistant.chat.session import remember
+
+    diagnosis, lines_around = run(paths, settings, catalogue, console)
+    remember(diagnosis)
+    options: dict[str, object] = {}
+    if settings.format == "text":
+        options = {
+            "width": console.width(settings.width or None),
+            "colour": console.colour(settings.color),
+            "context": settings.context,
+            "lines_around": lines_around,
+        }
+    console.result(reports.render(settings.format, diagnosis, catalogue, **options))
+    troubled = [source for source in diagnosis.sources if source.problems]
+    if troubled and settings.format != "text" and not settings.quiet:
+        console.say(f"{len(troubled)} of {len(diagnosis.sources)} sources have problems (`sources` in the result).")
+    return exit_code(diagnosis.status, by_status=settings.exit_code, partial=bool(troubled))
+
+
+def run(
+    paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, console: Console
+) -> tuple[Diagnosis, LinesAround]:
+    """The diagnosis, and a way to see the lines around one that it names."""
+    from assistant.diagnosis import pipeline
+
+    progress = console.progress("none" if settings.quiet else settings.progress)
+    try:
+        outcome = pipeline.diagnose_run(
+            paths or ("-",),
+            catalogue=catalogue,
+            options=pipeline.Options(version=__version__),
+            stdin=sys.stdin.buffer if not paths or "-" in paths else None,
+            progress=by_source(progress),
+        )
+    finally:
+        progress.finish()
+    return outcome.diagnosis, outcome.lines_around
+
+
+def by_source(progress: Progress) -> Callable[[str, int, int | None], None]:
+    """The pipeline's view of a progress display: a source's name, bytes done, bytes expected."""
+    current: list[str] = []
+
+    def report(source: str, done: int, expected: int | None) -> None:
+        if current != [source]:
+            current[:] = [source]
+            progress.start(source, expected)
+        progress.update(done)
+
+    return report

@@ -1,0 +1,116 @@
+"""The entry point: runs a verb and turns every way it can end into a sentence and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from assistant import __version__
+from assistant.cli.group import EPILOG, HELP, VERBS, VerbGroup
+from assistant.console import Console, ExitCode
+from corpus.errors import FirstfaultError
+
+NAME: Final = "firstfault"
+COMPLETE: Final = "_FIRSTFAULT_COMPLETE"
+
+
+@click.group(
+    NAME,
+    cls=VerbGroup,
+    help=HELP,
+    epilog=EPILOG,
+    subcommand_metavar="PATH... | VERB [ARGS]...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """The group of all verbs; its help is `HELP`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status; nothing but a defect of the interpreter escapes."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    console = Console()
+    try:
+        code = _run(words)
+        _flush()
+    except click.exceptions.Exit as end:
+        code = end.exit_code
+    except click.ClickException as error:
+        code = _say_usage(console, error)
+    except FirstfaultError as error:
+        console.say(f"{error}{_meant_verb(words)}")
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        console.say("interrupted")
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _close_stdout()
+        code = ExitCode.DONE
+    except Exception as error:  # noqa: BLE001  whatever it is, a person gets a sentence and we get a report
+        code = _internal_error(console, error, words)
+    return int(code)
+
+
+def _run(words: list[str]) -> int:
+    instruction = os.environ.get(COMPLETE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, NAME, COMPLETE, instruction)
+    with cli.make_context(NAME, words) as context:
+        cli.invoke(context)
+    return ExitCode.DONE
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _close_stdout() -> None:
+    """Give the interpreter's last flush a place to go after the reader of the pipe left."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say_usage(console: Console, error: click.ClickException) -> int:
+    """One sentence, and where to read on."""
+    sentence = error.format_message().strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else NAME
+    mark = "" if sentence.endswith("?") else "."
+    console.say(f"{sentence}{mark} `{path} -h` shows the usage.")
+    return error.exit_code
+
+
+def _meant_verb(words: Sequence[str]) -> str:
+    """A hint for a first word that is no file but nearly a verb."""
+    if not words or words[0] in VERBS or words[0].startswith("-") or Path(words[0]).exists():
+        return ""
+    import difflib
+
+    close = difflib.get_close_matches(words[0], VERBS, n=1, cutoff=0.6)
+    return f" (Did you mean the verb `{close[0]}`?)" if close else ""
+
+
+def _internal_error(console: Console, error: Exception, words: Sequence[str]) -> int:
+    from assistant.cli.crash import write_report
+
+    if os.environ.get("FIRSTFAULT_DEBUG"):
+        import traceback
+
+        console.say("internal error:\n" + "".join(traceback.format_exception(error)))
+        return ExitCode.INTERNAL
+    path = write_report(error, words)
+    where = f"A report without any log text is in {path}; please" if path else "Please"
+    console.say(
+        f"internal error ({type(error).__name__}). {where} file it as an issue; FIRSTFAULT_DEBUG=1 shows the traceback."
+    )
+    return ExitCode.INTERNAL

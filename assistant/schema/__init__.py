@@ -1,0 +1,1 @@
+"""The JSON Schemas of the results, generated from `assistant.verdict`."""

@@ -1,0 +1,8 @@
+"""`python -m assistant.schema` writes the JSON Schemas anew."""
+
+from __future__ import annotations
+
+from assistant.verdict import SCHEMA_PATH, schema_text
+
+if __name__ == "__main__":
+    SCHEMA_PATH.write_text(schema_text(), encoding="utf-8", newline="\n")

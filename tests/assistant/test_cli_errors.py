@@ -1,0 +1,185 @@
+"""Every way to go wrong ends in one sentence on stderr, what to type next, and its own exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.cli import diagnose
+from assistant.cli.crash import report_lines, write_report
+from assistant.console import OutputError
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--formt", "json", "x"), "No such option '--formt'. Did you mean '--format'? `firstfault diagnose -h`"),
+        (("x", "--format", "yaml"), "Invalid value for '--format': 'yaml' is not one of 'text', 'json', 'markdown'."),
+        (("x", "--context", "-1"), "Invalid value for '--context'"),
+        (("x", "--corpus", "/no/such"), "Directory '/no/such' does not exist. `firstfault diagnose -h`"),
+        (("show",), "Missing argument 'ID'. `firstfault show -h` shows the usage."),
+        (("show", "tpu-ici-lnk"), "No entry has the id `tpu-ici-lnk`. Did you mean `tpu-ici-link-error`?"),
+        (("related", "tpu-ici-lnk"), "Did you mean `tpu-ici-link-error`?"),
+        (("show", "tpu-ici-link-error", "-s", "confrm"), "No section is called `confrm`. Did you mean `confirm`?"),
+        (("list", "--family", "interconect"), "No family is called `interconect`. Did you mean `interconnect`?"),
+        (("list", "--kind", "x"), "'x' is not one of 'failure', 'class', 'wrapper'"),
+        (("demo", "no-such-incident"), "No incident is called `no-such-incident`."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_usage_errors(firstfault: Callable[..., Any], words: tuple[str, ...], sentence: str) -> None:
+    ended = firstfault(*words)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert ended.err.startswith("firstfault: ")
+    assert sentence in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert "Traceback" not in ended.err
+
+
+def test_a_settings_error_names_the_key(firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(os.environ["FIRSTFAULT_CONFIG"])
+    path.parent.mkdir()
+    path.write_text('formt = "json"\n', encoding="utf-8")
+    ended = firstfault("list")
+    assert ended.code == 2
+    assert f"{path}:1: unknown key `formt`. Did you mean `format`?" in ended.err
+
+
+def test_a_missing_file_is_named_and_a_verb_proposed(firstfault: Callable[..., Any]) -> None:
+    ended = firstfault("lits")
+    assert ended.code == 2
+    assert "lits" in ended.err
+    assert "Did you mean the verb `list`?" in ended.err
+
+
+def test_an_overlay_without_entries_is_a_corpus_error(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    ended = firstfault("list", "--corpus", str(tmp_path))
+    assert ended.code == 4
+    assert "holds no entries" in ended.err
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (KeyboardInterrupt(), 130, "firstfault: interrupted\n"),
+        (OutputError("The result could not be written: full."), 2, "could not be written: full."),
+    ],
+)
+def test_interruptions(
+    firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, sentence: str
+) -> None:
+    monkeypatch.setattr(diagnose, "run", failing(error))
+    ended = firstfault("job.log")
+    assert ended.code == code
+    assert sentence in ended.err
+
+
+SECRET = "token=hunter2 in the log"
+
+
+def test_an_internal_error_names_a_report_without_log_text(
+    firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FIRSTFAULT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(diagnose, "run", failing(ValueError(SECRET)))
+    ended = firstfault("/private/place/job.log", "--format", "json")
+    assert ended.code == 70
+    assert "Traceback" not in ended.err
+    assert SECRET not in ended.err
+    (path,) = (tmp_path / "crashes").iterdir()
+    assert str(path) in ended.err
+    text = path.read_text(encoding="utf-8")
+    assert "builtins.ValueError" in text
+    assert "assistant/cli/main.py:" in text
+    assert "options --format" in text
+    assert SECRET not in text
+    assert "/private/place" not in text
+    assert os.environ["HOME"] not in text
+
+
+def test_debug_shows_the_traceback(firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRSTFAULT_DEBUG", "1")
+    monkeypatch.setattr(diagnose, "run", failing(ValueError("x")))
+    ended = firstfault("job.log")
+    assert ended.code == 70
+    assert "Traceback (most recent call last)" in ended.err
+
+
+def test_the_report_follows_causes() -> None:
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError as error:
+            raise ValueError("b") from error
+    except ValueError as error:
+        lines = list(report_lines(error, ["show", "x", "--section=y"]))
+    assert "builtins.ValueError" in lines
+    assert lines[lines.index("after") + 1] == "builtins.KeyError"
+    assert lines[1] == "verb show, options --section, 3 words"
+
+
+def test_no_writable_place_for_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRSTFAULT_CACHE_DIR", "/proc/nowhere")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/proc/nowhere")
+    assert write_report(ValueError("x"), []) is None
+
+
+# ------------------------------------------------------------------------------------------- real processes
+
+
+def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "assistant", *words], stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_leaves_is_no_error(root: Path) -> None:
+    with start("show", "tpu-ici-link-error", stdout=subprocess.PIPE, cwd=root) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_device_is_a_sentence(root: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start("list", stdout=full, cwd=root)
+        _, errors = process.communicate()
+    assert process.returncode == 2
+    assert b"No space left on device" in errors
+    assert b"Traceback" not in errors
+
+
+def test_ctrl_c(root: Path) -> None:
+    with start("-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"step 1 loss 2.0\n" * 100_000)  # far more than a pipe holds: who took it is reading
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == b""
+    assert errors.decode().strip().endswith("firstfault: interrupted")
+    assert b"Traceback" not in errors
+
+
+def test_closed_streams_do_no_harm(root: Path) -> None:
+    command = f"exec '{sys.executable}' -m assistant <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=root)
+    assert done.returncode == 2
+    assert b"Nothing to read" in done.stderr
