@@ -8,6 +8,7 @@ from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, CausalGraph, Group
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
 from assistant.diagnosis.reading import Run
+from assistant.values import fill, fill_command, values_of
 from assistant.verdict import (
     CheckStep,
     EntryRef,
@@ -69,7 +70,7 @@ class FindingBuilder:
         body: dict[str, Any] = self.run.catalogue.body(head.id) if head is not None else {}
         explained = tuple(self.ids[id(cause)] for cause in group.explained_by if id(cause) in self.ids)
         onset = group.onset
-        return Finding(
+        finding = Finding(
             id=self.ids[id(group)],
             role=role,
             strength=strength_of(group),
@@ -84,10 +85,8 @@ class FindingBuilder:
             hosts=group.hosts,
             count=self._count(group),
             evidence=tuple(self.evidence(event) for event in _shown(group)),
-            checks=tuple(CheckStep(**_pick(item, "step", "command", "expect")) for item in body.get("check", [])),
-            fix=tuple(FixStep(**_pick(item, "step", "command", "why")) for item in body.get("fix", [])),
-            verify=VerifyStep(**body["verify"]) if "verify" in body else None,
         )
+        return _with_advice(finding, body)
 
     def line(self, source: int, record: Record, event: Event | None = None) -> Line:
         """A record as a line of the report; the text is the whole line of the source."""
@@ -180,12 +179,14 @@ class FindingBuilder:
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {gap:.3g} s {'after' if as_effect else 'before'} {name}"
+            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
-        if cause.first.source == effect.first.source:
+        if cause.first.source == effect.first.source and cause.first.line < effect.first.line:
             return f"stands {'below' if as_effect else 'above'} {name} at line {other.first.line}"
+        if cause.role_rank < effect.role_rank:
+            return f"usually follows a fault like {name}" if as_effect else f"usually starts what {name} only reports"
         return f"is {'weaker' if as_effect else 'stronger'} evidence than {name}"
 
     def _refuted_by(self, group: Group, role: FindingRole) -> str:
@@ -195,8 +196,8 @@ class FindingBuilder:
         parts = []
         when = event.onset.iso() if event.onset is not None else None
         if role == "initiating":
-            where = "another rank or host" if len(self.run.sources) < 2 else "a log that is not among these"
-            parts.append(f"an error on {where} that began before {when or f'line {event.line}'}")
+            where = "on another rank or host" if len(self.run.sources) < 2 else "in a log that is not among these"
+            parts.append(f"an error {where} that began before {when or f'line {event.line}'}")
             if event.kernel and event.host:
                 parts.append(f"a completed step on {event.host} after it")
             elif group.ranks:
@@ -208,8 +209,30 @@ class FindingBuilder:
         return "; ".join(parts)
 
 
-def _pick(item: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: item[key] for key in keys if key in item}
+def _with_advice(finding: Finding, body: dict[str, Any]) -> Finding:
+    """Add the entry's checks, fixes and exit criterion, with the values of this log in them."""
+    values = values_of(finding)
+
+    def filled(item: dict[str, Any], *keys: str) -> dict[str, Any]:
+        return {
+            key: fill_command(item[key], values) if key == "command" else fill(item[key], values)
+            for key in keys
+            if key in item
+        }
+
+    advice = {
+        "checks": tuple(CheckStep(**filled(item, "step", "command", "expect")) for item in body.get("check", [])),
+        "fix": tuple(FixStep(**filled(item, "step", "command", "why")) for item in body.get("fix", [])),
+        "verify": VerifyStep(**filled(body["verify"], "command", "expect")) if "verify" in body else None,
+    }
+    return finding.model_copy(update=advice)
+
+
+def _length(seconds: float) -> str:
+    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _shown(group: Group) -> list[Event]:
@@ -241,7 +264,7 @@ def _waited(downstream: list[Group]) -> str:
             and group.first.moment is not None
         ):
             waited = group.first.moment.seconds - (group.first.onset or group.first.moment).seconds
-            return f"the waiting ranks had stood still for {waited:.0f} s when they reported"
+            return f"the waiting ranks had stood still for {_length(waited)} when they reported"
     return ""
 
 

@@ -23,6 +23,7 @@ _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(
 _TABLE_RANK = re.compile(r"^rank\s+: (\d+) \(local_rank: (\d+)\)")
 _TABLE_HOST = re.compile(r"^host\s+: ([\w.\-]+)")
 _STARTED = re.compile(r"\brank[ =:]{1,2}(\d{1,6})\b.{0,60}?\bhost[ =:]{1,2}([\w.\-]+)")
+_PID_AND_HOST = re.compile(r"\bpid=(\d{1,10}), ip=([\w.\-:]+)")
 _KUBE_NODE = re.compile(r"^Node:\s+([\w.\-]+)/")
 _OWN_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,10})\b")
 _TABLE_PID = re.compile(r"^exitcode\s+: (-?\d+) \(pid: (\d+)\)")
@@ -59,6 +60,7 @@ class Places:
     """Source and line that map a bus id."""
     rank_of_pid: dict[int, int] = field(default_factory=dict)
     host_of_rank: dict[int, str] = field(default_factory=dict)
+    host_of_pid: dict[int, str] = field(default_factory=dict)
     of_container: dict[str, set[int]] = field(default_factory=dict)
     """Ranks seen in the lines of a container or pod."""
     failures: list[Failure] = field(default_factory=list)
@@ -97,8 +99,13 @@ class Places:
             return record.host
         if source in self.source_host:
             return self.source_host[source]
+        if record.pid is not None and record.pid in self.host_of_pid:
+            return self.host_of_pid[record.pid]
         rank = self.rank_of(source, record)
-        return self.host_of_rank.get(rank) if rank is not None else None
+        if rank is not None and rank in self.host_of_rank:
+            return self.host_of_rank[rank]
+        # Logs in which only one host ever prints are that host's.
+        return next(iter(self.hosts)) if len(self.hosts) == 1 else None
 
     def host_of_failure(self, source: int, line: int, rank: int) -> str | None:
         """The host that the next failure table below a line gives for a rank."""
@@ -181,6 +188,9 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
             if node is not None:
                 places.source_host.setdefault(source, node.group(1))
                 places.hosts.add(node.group(1))
+        if ", ip=" in message:
+            for pid, host in _PID_AND_HOST.findall(message):
+                places.host_of_pid.setdefault(int(pid), host)
         if "host" in message and "rank" in message:
             _read_started(places, record)
         table.read(record)
