@@ -86,6 +86,9 @@ _PREFIXES = [
     r"\[(?:RANK|rank|Rank) (?P<o_rank>\d{1,6})\]",
     r"\[(?P<s_level>[IWEF]) (?:[\w./\-]{1,160}:\d{1,6})\](?: \[(?:Rank|rank) (?P<s_rank>\d{1,6})\])?",
     r": (?P<t_level>[IWEF]) (?=[\w./\-]{1,160}:\d{1,6}\])",
+    r"(?P<x_relay>W-\d{1,6}-[\w.\-]{1,80} MODEL_LOG - )",
+    r"\d{1,7}:\d{1,7}\s{1,12}(?P<y_level>DEBUG|INFO|WARN|WARNING|ERROR)\s{1,12}(?=\S)",
+    r"[A-Za-z_][\w.\-]{0,80} - (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\b)",
     r"\[[\w\-]{2,32}\](?=\[(?:DEBUG|INFO|WARNING|ERROR|FATAL)\])",
     r"TP(?P<u_rank>\d{1,4})\](?= )",
     r"(?P<q_pid>\d{1,16}) (?=[\w./\-]{1,160}\.(?:py|cc|cpp|cu|h|c|go|rs):\d{1,6}\])",
@@ -105,6 +108,7 @@ _SYSLOG_TAG = re.compile(
 _KERNEL_TAG = re.compile(r"(?P<host>[\w.\-]{1,128}) kernel: ")
 _VLLM_WORKER = re.compile(r"^(?:Vllm)?Worker_TP(\d{1,4})$")
 _MESSAGE_KEYS = ("message", "msg", "log", "event", "textPayload", "MESSAGE", "text", "error")
+_NESTED_KEYS = ("fields", "record", "payload", "jsonPayload")
 _TIME_KEYS = ("timestamp", "time", "ts", "@timestamp", "asctime", "datetime", "t")
 _STACK_KEYS = ("exc_info", "exception", "stack", "stack_trace", "stacktrace", "traceback")
 
@@ -161,6 +165,10 @@ def _unwrap_json(body: str, outer: Record) -> list[Record]:
         return []
     if not isinstance(data, dict):
         return []
+    for name in _NESTED_KEYS:
+        # Structured loggers (tracing, zap, logstash) put the message one level down.
+        if isinstance(data.get(name), dict):
+            data = {**data[name], **{key: value for key, value in data.items() if key != name}}
     key = next((key for key in _MESSAGE_KEYS if isinstance(data.get(key), str)), None)
     if key is None:
         return []
@@ -231,7 +239,11 @@ class _Reader:
         self.fields: dict[str, int | str | Stamp] = {}
 
     def put(self, name: str, value: int | str | Stamp) -> None:
-        self.fields.setdefault(name, value)
+        """Keep the outermost identity; of levels the innermost, which the program itself printed."""
+        if name == "level":
+            self.fields[name] = value
+        else:
+            self.fields.setdefault(name, value)
 
     def step(self) -> bool:
         text = self.text
@@ -290,6 +302,9 @@ class _Reader:
             self.put("program", value)
         elif field == "level":
             self.put("level", _level(value))
+        elif field == "relay":
+            # The level before it is the relay's choice for stdout and stderr, not the program's.
+            self.fields.pop("level", None)
         elif field in {"host", "container"}:
             self.put(field, value)
 

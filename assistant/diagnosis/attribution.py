@@ -19,6 +19,8 @@ TOLERANCE_S = 1.0
 """Onsets of one host closer than this say nothing about the order."""
 SKEW_S = 5.0
 """The same for two hosts, whose clocks may differ."""
+LEAD_DISTANCE = 40
+"""Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
 
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
@@ -191,45 +193,62 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
 
 
 def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
-    """Whether an edge leads from one group to another and the times allow it."""
+    """Whether an edge leads from one group to another and the times allow it.
+
+    The others may have waited for a while before the cause broke, so an effect
+    counts from when it was printed: a timeout that fired earlier has another cause.
+    """
     if cause is effect or cause.head is None or effect.head is None:
         return False
     if not graph.reaches(cause.head.id, effect.head.id):
         return False
-    gap = _gap(cause, effect)
+    printed = effect.first.moment
+    gap = cause.onset.before(printed) if cause.onset is not None and printed is not None else None
     return gap is None or gap >= -SKEW_S
 
 
 def _candidates(opened: Sequence[Group]) -> list[Group]:
     """Groups that may be the first fault: the strongest kind of evidence that is there."""
     consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE]
-    strong = [
+    free = [
         group
         for group in opened
-        if group.tier <= Tier.EXCEPTION and not any(_follows(group, consequence) for consequence in consequences)
+        if group.tier <= Tier.ERROR_LINE and not any(_follows(group, consequence) for consequence in consequences)
     ]
-    if strong:
-        return strong
-    return [
-        group
-        for group in opened
-        if group.tier == Tier.ERROR_LINE and not any(_follows(group, consequence) for consequence in consequences)
-    ]
+    strong = [group for group in free if group.tier <= Tier.EXCEPTION]
+    lines = [group for group in free if group.tier == Tier.ERROR_LINE]
+    if not strong:
+        return lines
+    return strong + [line for line in lines if any(_leads_to(line, group) for group in strong)]
+
+
+def _leads_to(line: Group, group: Group) -> bool:
+    """Whether a logged error stands shortly above something that explains little by itself.
+
+    Runtimes print what went wrong and raise only a status code; a process
+    prints its error and then dies by a signal.
+    """
+    weak = group.head is None or group.head.ends
+    distance = group.first.line - line.first.line
+    return weak and _same_source(line, group) and 0 < distance <= LEAD_DISTANCE
 
 
 def _follows(group: Group, consequence: Group) -> bool:
-    """Whether a group began after others already waited or lost a peer, so that it cannot be the start.
+    """Whether a group came after others had already given up waiting or lost a peer, so that it cannot be the start.
 
-    How a process ended (a signal, an exit code) follows by its place in the
-    file too; an exception does so only by its time, because files are flushed late.
+    How a process ended (a signal, an exit code) and logged error lines follow by
+    their place in the file too; an exception does so only by its time, because
+    files are flushed late.
     """
     if group.head is not None and group.head.kind == "failure":
         return False
-    gap = _gap(consequence, group)
-    if gap is not None:
-        return gap > (TOLERANCE_S if _same_place(group, consequence) else SKEW_S)
+    printed, began = consequence.first.moment, group.onset
+    gap = printed.before(began) if printed is not None and began is not None else None
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
-    return weak and _same_source(group, consequence) and consequence.first.line < group.first.line
+    below = weak and _same_source(group, consequence) and consequence.first.line < group.first.line
+    if gap is None or abs(gap) <= TOLERANCE_S:
+        return below
+    return gap > (TOLERANCE_S if _same_place(group, consequence) else SKEW_S)
 
 
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
@@ -254,15 +273,15 @@ def _attempt(group: Group) -> int:
 
 
 def beats(first: Group, second: Group) -> bool:
-    """Whether one group started before another, edges aside; notes the fact that decided."""
+    """Whether one group started before another, edges aside."""
     gap = _gap(first, second)
     tolerance = TOLERANCE_S if _same_place(first, second) else SKEW_S
     if gap is not None and abs(gap) > tolerance:
         return gap > 0
     if first.role_rank != second.role_rank:
         return first.role_rank < second.role_rank
-    if gap is None or not _same_source(first, second):
-        # A verified failure says more than a class or an uncovered exception elsewhere.
+    if not _same_source(first, second):
+        # Across files nothing but the strength of the evidence is left, then how specific it is.
         if first.tier != second.tier:
             return first.tier < second.tier
         narrow, wide = len(first.ranks), len(second.ranks)

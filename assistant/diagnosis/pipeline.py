@@ -175,7 +175,10 @@ def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Orde
     if status in {"symptom-only", "classified"} and not suspects:
         suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
     suspects += _unplaced(facts.events)
-    known = set(ordered.initiating.ranks) if ordered.initiating is not None else set()
+    first = ordered.initiating
+    # How a process ended is no cause: the rank stays a suspect.
+    explained = first is not None and not (first.head is not None and first.head.ends)
+    known = set(first.ranks) if first is not None and explained else set()
     unique: dict[tuple[int | None, str | None, str], Suspect] = {}
     for suspect in suspects:
         if suspect.rank not in known or suspect.rank is None:

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from assistant.logs.sources import Source, Unread, expand
-from index.scanner import Scanner, SourceScan
-
 from assistant.logs.markers import MARKERS
+from assistant.logs.sources import Source, Unread, expand
 from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record
+from index.scanner import Scanner, SourceScan
 
 WHOLE_LINES = 3_000
 """A source of at most so many lines is decoded whole, if the run is small."""

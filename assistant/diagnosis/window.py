@@ -9,12 +9,14 @@ which the job made lasting progress is recovered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import RunClock
 from assistant.logs.layout import Places, is_kernel_name
+from corpus.record import Record
 
 GRACE_S = 120.0
 """A node event this long before the first or after the last record of a job is still its own."""
@@ -85,10 +87,20 @@ def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock)
     for event in events:
         if event.head is not None:
             own.setdefault((event.head.id, event.source), set()).add(event.line)
+    progress = replace(progress, done=_last_words(progress.done, events))
     for event in events:
         if not event.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
             event.recovered = _survived(event, progress, clock, frozenset(lines))
+
+
+def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> list[tuple[int, Record]]:
+    """Lines of completion that no failed worker or uncaught exception of the same source follows."""
+    fatal: dict[int, int] = {}
+    for event in events:
+        if event.tier in {Tier.FAILURE, Tier.EXCEPTION, Tier.WRAPPER} and not event.quiet and not event.kernel:
+            fatal[event.source] = max(fatal.get(event.source, 0), event.line)
+    return [(source, record) for source, record in done if record.number > fatal.get(source, 0)]
 
 
 def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int]) -> bool:

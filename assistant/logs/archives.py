@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Protocol, cast
 
-from assistant.logs.decompress import SNIFF, Caps, Input, failures, read_start
+from assistant.logs.decompress import SNIFF, Caps, Input, Owner, failures, read_start
 
 SPOOL_LIMIT = 8 * 1024 * 1024 * 1024
 """Bytes of an archive inside an archive (or in a pipe) that are put into a temporary file."""
@@ -33,16 +33,27 @@ class Member:
     open: Callable[[], Input]
 
 
+class Stream(Input, Protocol):
+    """An open source."""
+
+    def close(self) -> None:
+        """Close the file below."""
+        ...
+
+
 class TarPass:
     """One forward pass over a tar stream, begun again only for a member that was passed."""
 
-    def __init__(self, reopen: Callable[[], Input]) -> None:
+    def __init__(self, reopen: Callable[[], Stream]) -> None:
         self._reopen = reopen
         self._tar: tarfile.TarFile | None = None
+        self._owner: Owner | None = None
         self._position = 0
 
     def _restart(self) -> tarfile.TarFile:
-        stream = io.BufferedReader(_Raw(self._reopen()), 256 * 1024)
+        source = self._reopen()
+        self._owner = Owner(source)
+        stream = io.BufferedReader(_Raw(source), 256 * 1024)
         self._position = 0
         self._tar = tarfile.open(fileobj=stream, mode="r|", bufsize=256 * 1024)  # noqa: SIM115  # lives across calls
         return self._tar
@@ -110,9 +121,10 @@ class _Whole:
 def zip_members(file: IO[bytes]) -> Iterator[Member]:
     """All files of a zip archive. Raises zipfile.BadZipFile where it is damaged."""
     archive = zipfile.ZipFile(file)
+    owner = Owner(file)
     for info in archive.infolist()[:MOST_MEMBERS]:
         if not info.is_dir():
-            opener = _zip_opener(archive, info)
+            opener = _zip_opener(archive, info, owner)
             yield Member(info.filename, info.file_size, _start_of(opener), opener)
 
 
@@ -123,8 +135,8 @@ def _start_of(opener: Callable[[], Input]) -> bytes:
         return b""  # the same error names the reason when the member is read
 
 
-def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], Input]:
-    def opener() -> Input:
+def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo, owner: Owner) -> Callable[[], Input]:
+    def opener(_keeps_open: Owner = owner) -> Input:
         if info.flag_bits & 1:
             raise OSError(0, "the member is encrypted")
         try:

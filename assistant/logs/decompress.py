@@ -56,6 +56,14 @@ class Input(Protocol):
         ...
 
 
+class Closeable(Protocol):
+    """What holds a file open."""
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
 def kind_of(start: bytes) -> str | None:
     """gz, bz2, xz, zst, zip or tar, from the first bytes; None when they are none of these."""
     for magic, kind in _MAGIC:
@@ -65,11 +73,14 @@ def kind_of(start: bytes) -> str | None:
 
 
 class Prefixed(io.RawIOBase):
-    """A stream some of whose bytes were already read; counts what went through it."""
+    """A stream some of whose bytes were already read; counts what went through it, and closes what it owns."""
 
-    def __init__(self, start: bytes, rest: Input) -> None:
+    def __init__(self, start: bytes, rest: Input, owned: Closeable | None = None) -> None:
         self._start = start
         self._rest = rest
+        self._owned = owned
+        self.keeps: object = None
+        """Something that must live as long as this."""
         self.count = 0
 
     def readable(self) -> bool:
@@ -78,15 +89,31 @@ class Prefixed(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         """Give the bytes read before, then the others."""
-        if self._start:
-            part = self._start[: len(buffer)]
-            buffer[: len(part)] = part
-            self._start = self._start[len(part) :]
+        size = min(len(self._start), len(buffer))
+        if size:
+            buffer[:size] = self._start[:size]
+            self._start = self._start[size:]
         else:
-            part = b""
-        size = len(part) or self._rest.readinto(buffer) or 0
+            size = self._rest.readinto(buffer) or 0
         self.count += size
         return size
+
+    def close(self) -> None:
+        """Close the stream below, if this one owns it."""
+        if self._owned is not None:
+            self._owned.close()
+            self._owned = None
+        super().close()
+
+
+class Owner:
+    """Closes a file when nothing refers to it any longer: members of an archive share one file."""
+
+    def __init__(self, file: Closeable) -> None:
+        self._file = file
+
+    def __del__(self) -> None:
+        self._file.close()
 
 
 class _Decoder(Protocol):
@@ -144,7 +171,7 @@ class _Unpacker:
     def __init__(self, kind: str, raw: Input) -> None:
         self._make, size = _DECODERS[kind]
         self._raw = raw
-        self._chunk = bytearray(size)
+        self._chunk = memoryview(bytearray(size))
         self._input = b""
         self._decoder: _Decoder | None = None
         self._ready = memoryview(b"")

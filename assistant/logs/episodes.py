@@ -22,6 +22,8 @@ TRACEBACK = "Traceback (most recent call last)"
 MAX_TRACEBACK = 400
 """Records of one traceback; a longer one is cut, its exception may then be missed."""
 
+LAST_ERROR_DISTANCE = 6
+"""Lines between PyTorch's exception and the `Last error:` that belongs to it."""
 HEADLINE_DISTANCE = 2
 """So many lines below a logged error, a traceback is what the line announced."""
 
@@ -47,10 +49,10 @@ _TEARDOWN = frozenset(
 _CARRIED = re.compile(
     r"[Ss]ee (?:the )?root cause above|see stack trace for root cause|Background loop has errored"
     r"|[Nn]inja build failed|Error building extension|returned non-zero exit status|failed with the following command"
-    r"|look up to see its traceback"
+    r"|Caught \w+ in (?:DataLoader worker|replica|pin memory)|look up to see its traceback|PTXAS error: Internal Triton"
 )
 _FATAL = re.compile(
-    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^nvcc fatal"
+    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
 )
 _ERROR = re.compile(
     r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?\s?: |^(?:Error|Fatal) [a-z]|^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
@@ -85,12 +87,33 @@ class Episode:
 def find_episodes(records: Sequence[Record]) -> list[Episode]:
     """All episodes of one source, in order of their first line."""
     streams: dict[tuple[object, ...], list[Record]] = {}
+    opened: tuple[object, ...] | None = None
     for record in records:
-        streams.setdefault(record.stream, []).append(record)
+        bare = record.time is None and record.level is None and not any(record.stream)
+        if not bare:
+            opened = record.stream if TRACEBACK in record.message else None
+        # A logger stamps only the first line of a traceback; the bare lines below belong to it.
+        streams.setdefault(opened if bare and opened is not None else record.stream, []).append(record)
     episodes = [episode for stream in streams.values() for episode in _of_stream(stream)]
     episodes.sort(key=lambda episode: (episode.first, episode.decisive.number))
     _prefer_nccl_warnings(episodes)
+    for stream in streams.values():
+        _prefer_last_error(episodes, stream)
     return _without_headlines(episodes)
+
+
+def _prefer_last_error(episodes: Sequence[Episode], stream: Sequence[Record]) -> None:
+    """PyTorch quotes NCCL's own message below `Last error:`; that line says what went wrong."""
+    for position, record in enumerate(stream):
+        if record.message != "Last error:" or position + 1 >= len(stream):
+            continue
+        quoted = stream[position + 1]
+        for episode in episodes:
+            near = 0 < record.number - episode.decisive.number <= LAST_ERROR_DISTANCE
+            if near and quoted.message and episode.stream == record.stream and "NCCL error" in episode.decisive.message:
+                episode.lines += [record, quoted]
+                episode.decisive = quoted
+                episode.last = max(episode.last, quoted.number)
 
 
 def _without_headlines(episodes: Sequence[Episode]) -> list[Episode]:
@@ -128,6 +151,7 @@ def _of_stream(records: Sequence[Record]) -> Iterable[Episode]:
         if TRACEBACK in record.message:
             episode, position = _traceback(records, position)
             if episode is not None:
+                position = _skip_message(records, position, episode)
                 yield episode
             continue
         single = _single(record)
@@ -136,6 +160,21 @@ def _of_stream(records: Sequence[Record]) -> Iterable[Episode]:
         if single is not None:
             yield single
         position += 1
+
+
+def _skip_message(records: Sequence[Record], position: int, episode: Episode) -> int:
+    """Skip the further lines of an exception's message, which a logger prints with the same stamp."""
+    last = records[position - 1]
+    if last.level is None or last.time is None:
+        return position
+    while position < len(records) and (records[position].level, records[position].time) == (last.level, last.time):
+        message = records[position].message
+        if TRACEBACK in message or _FATAL.search(message) or read_exception(records[position]) is not None:
+            break
+        episode.lines.append(records[position])
+        episode.last = records[position].number
+        position += 1
+    return position
 
 
 def _traceback(records: Sequence[Record], start: int) -> tuple[Episode | None, int]:

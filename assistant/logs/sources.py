@@ -13,9 +13,7 @@ import os
 import select
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, BinaryIO
 
 from assistant.logs.archives import Member, TarPass, spool, zip_members
@@ -25,14 +23,18 @@ from assistant.logs.decompress import (
     Caps,
     Expanded,
     Input,
+    Owner,
     Prefixed,
     failures,
     kind_of,
     read_start,
 )
 from assistant.logs.names import is_no_log, natural_key
+from assistant.logs.streams import Source, SourceStream, Unread
 from assistant.logs.textual import binary_reason, encoding_of
 from corpus.errors import FirstfaultError
+
+__all__ = ["NothingReadable", "Source", "SourceStream", "Unread", "expand"]
 
 STDIN_NAME = "stdin"
 MOST_FILES = 100_000
@@ -45,70 +47,6 @@ class NothingReadable(FirstfaultError):
     """No input could be read."""
 
     exit_code = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """An input that was not read, and why."""
-
-    path: str
-    reason: str
-
-
-class SourceStream:
-    """An open source; `problems` and `encoding` are complete once it was read."""
-
-    def __init__(self, stream: Input, closer: Callable[[], None], encoding: str, expanded: list[Expanded]) -> None:
-        self._stream = stream
-        self._closer = closer
-        self._expanded = expanded
-        self._problems: list[str] = []
-        self.encoding = encoding
-
-    @property
-    def problems(self) -> list[str]:
-        """What was wrong with the source, in sentences."""
-        return [problem for layer in self._expanded for problem in layer.problems] + self._problems
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer; a source that fails while it is read ends there."""
-        try:
-            return self._stream.readinto(buffer) or 0
-        except failures() as error:
-            if isinstance(error, OSError) and not self._expanded and not self._problems:
-                self._problems.append(f"reading stopped: {error.strerror or error}")
-            elif not self.problems:
-                self._problems.append(f"reading stopped: {error}")
-            return 0
-
-    def close(self) -> None:
-        """Close the file below."""
-        self._closer()
-
-    def __enter__(self) -> SourceStream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-@dataclass(frozen=True)
-class Source:
-    """One input to be read."""
-
-    path: str
-    """As shown: as given; below a given directory relative to it; `archive!member`."""
-    opener: Callable[[], SourceStream] = field(repr=False)
-    size_hint: int | None = None
-    """Bytes that reading will give, where they are known."""
-    compressed: bool = False
-    encoding: str = "utf-8"
-
-    def open(self) -> SourceStream:
-        """Open it. Raises OSError when it vanished or may not be read."""
-        return self.opener()
 
 
 def expand(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[list[Source], list[Unread]]:
@@ -265,12 +203,14 @@ class _Finder:
         )
 
     def _opener(self, reopen: Callable[[], Any], layers: list[str], encoding: str) -> Callable[[], SourceStream]:
+        caps = self._caps  # not self: sources must not keep each other alive in a circle
+
         def opener() -> SourceStream:
             file = reopen()
             expanded: list[Expanded] = []
             stream: Input = file
             for kind in layers:
-                expanded.append(Expanded(kind, Prefixed(b"", stream), self._caps))
+                expanded.append(Expanded(kind, Prefixed(b"", stream), caps))
                 stream = expanded[-1]
             return SourceStream(stream, getattr(file, "close", _nothing_to_close), encoding, expanded)
 
@@ -307,7 +247,11 @@ class _Finder:
         if kind == "tar":
             yield from TarPass(opener).members()
         else:
-            yield from zip_members(plain() if plain is not None else spool(opener(), self._caps))
+            file = plain() if plain is not None else None
+            if file is None or not _is_seekable(file):
+                with opener() as stream:
+                    file = spool(stream, self._caps)
+            yield from zip_members(file)
 
     def _add_member(self, shown: str, member: Member, depth: int) -> None:
         if is_no_log(member.name.rpartition("/")[2]):
@@ -316,7 +260,7 @@ class _Finder:
 
     # ---- pipes
 
-    def add_pipe(self, shown: str, stream: Any) -> None:
+    def add_pipe(self, shown: str, stream: Any, owned: IO[bytes] | None = None) -> None:
         """A stream that can be read only once."""
         raw = getattr(stream, "raw", stream)
         raw = stream if getattr(stream, "peek", None) is None or not _is_untouched(stream) else raw
@@ -327,9 +271,10 @@ class _Finder:
         kind = kind_of(start)
         if kind in ARCHIVES or (kind is not None and kind_of(_inner_of(kind, start)) in ARCHIVES):
             file = spool(Prefixed(start, raw), self._caps)
-            self._add_content(shown, start, lambda: _rewound(file), size=None, is_named=True, depth=0)
+            owner = Owner(file)
+            self._add_content(shown, start, lambda: _rewound(file, owner), size=None, is_named=True, depth=0)
             return
-        whole = Prefixed(start, raw)
+        whole = Prefixed(start, raw, owned)
         layers = [] if kind is None else [kind]
         inner = start if kind is None else _inner_of(kind, start)
         if reason := binary_reason(inner):
@@ -351,7 +296,8 @@ class _Finder:
             os.close(handle)
             self.unread.append(Unread(path, "is a FIFO that nobody writes to"))
             return
-        self.add_pipe(path, os.fdopen(handle, "rb", buffering=0))
+        file = os.fdopen(handle, "rb", buffering=0)
+        self.add_pipe(path, file, owned=file)
 
 
 def _matches(pattern: str) -> list[str]:
@@ -375,15 +321,21 @@ def _inner_of(kind: str, start: bytes) -> bytes:
     return read_start(Expanded(kind, Prefixed(start, io.BytesIO()), Caps()))
 
 
-def _rewound(file: IO[bytes]) -> Any:
-    """The temporary file from its start, not closed by who reads it."""
+def _rewound(file: IO[bytes], owner: Owner) -> Any:
+    """The temporary file from its start; it is closed when its owner and all readers are gone."""
     file.seek(0)
-    return Prefixed(b"", io.FileIO(file.fileno(), closefd=False))
+    reader = Prefixed(b"", io.FileIO(file.fileno(), closefd=False))
+    reader.keeps = owner
+    return reader
 
 
 def _is_untouched(stream: Any) -> bool:
     """Whether nothing of a buffered stream was read ahead, so that its raw stream may be used."""
     return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+
+
+def _is_seekable(file: Any) -> bool:
+    return hasattr(file, "seekable") and bool(file.seekable())
 
 
 def _nothing_to_close() -> None:
