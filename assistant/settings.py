@@ -46,6 +46,8 @@ class Settings:
     """Nothing on stderr but errors."""
     exit_code: bool = False
     """Let the exit status tell the verdict."""
+    session: bool = True
+    """Keep the last diagnosis, so that `ask` can speak of it."""
     origin: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Where each setting that is not the default came from."""
 

@@ -18,10 +18,13 @@ from pathlib import Path
 
 from corpus.head import Head, SignatureHead, head_data, head_from
 from corpus.match import AtomHit, Hit, Matcher
-from corpus.model import Entry, LogCase
+from corpus.model import Entry, HarmlessLine, LogCase
 from corpus.reader import CorpusFiles
 from corpus.record import Record, read_records
 from corpus.signature import Pattern, fixed_parts
+
+HARMLESS = "harmless"
+"""Name of harmless.toml among the entries in a report."""
 
 _STEP = re.compile(r"\b(?:step|iter|iteration|global_step|it)\b[ \t:=\[#/]*(\d+)", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -274,6 +277,29 @@ def _unprefixed(found: AtomHit) -> int:
     return min(max(start, 0), found.start)
 
 
+# ------------------------------------------------------------------------------------------ harmless lines
+
+
+def deciding_records(entry: Entry, case: LogCase) -> list[Record]:
+    """The records of a firing log on which the entry's signatures stand."""
+    hits = _resolve(EntryCases.of(entry).matcher, records_of(case.text)) if case.fires else []
+    return list({hit.record.number: hit.record for hit in hits}.values())
+
+
+def run_harmless(lines: Iterable[HarmlessLine]) -> Iterator[Failure]:
+    """Harmless lines that do not match their own sample, bare or as launchers print it."""
+    for number, line in enumerate(lines, start=1):
+        if line.sample is None:
+            continue
+        pattern = Pattern(line.text)
+        for name, wrap in {"as printed": str.strip, **WRAPPERS}.items():
+            text = wrap(line.sample.strip())
+            if not any(pattern.search(record.text) for record in read_records(text.encode(), 1)):
+                problem = f"`{line.text[:60]}` does not match its sample ({name})"
+                yield Failure(HARMLESS, f"line {number}", problem, (text[:200],))
+                break
+
+
 # ------------------------------------------------------------------------------------------ everything
 
 
@@ -283,6 +309,8 @@ def run_all(files: CorpusFiles, ids: Iterable[str] = ()) -> Iterator[tuple[str, 
     entries = [entry for entry in files.entries if not chosen or entry.id in chosen]
     for entry in entries:
         yield from (("case", failure) for failure in run_own_cases(entry))
+    if not chosen or HARMLESS in chosen:
+        yield from (("harmless", failure) for failure in run_harmless(files.harmless))
     gallery = Gallery(files.entries)
     yield from (("pair", failure) for failure in gallery.run_pairs(chosen))
     for failure in gallery.run_healthy(files.healthy):

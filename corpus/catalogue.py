@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import CorpusError, UnknownEntryError
-from corpus.head import Head, head_data, head_from, signature_from
+from corpus.head import HARMLESS_NAME, HarmlessHead, Head, head_data, head_from, signature_from
 from corpus.signature import fixed_parts, scan_literal
 
 COMPILED_NAME = "_compiled.jsonl"
-COMPILED_FORM = 1
+COMPILED_FORM = 2
 """Version of the compiled form; a change makes old caches useless, not wrong."""
 SHARED_BY = 4
 """A fixed part that this many signatures share tells them apart badly."""
@@ -41,6 +41,7 @@ class Compiled:
     literals: dict[str, str]
     data: bytes
     offsets: dict[str, list[int]]
+    harmless: list[HarmlessHead] = field(default_factory=list)
 
 
 @dataclass
@@ -54,19 +55,24 @@ class Catalogue:
     """Scan literal of every signature text."""
     _aliases: dict[str, str] = field(default_factory=dict)
     overridden: tuple[str, ...] = ()
+    harmless: tuple[HarmlessHead, ...] = ()
+    """Lines that look like errors and are none; a later directory replaces those of the same text."""
 
     def __post_init__(self) -> None:
         overridden = []
+        harmless: dict[str, HarmlessHead] = {}
         for part in self.parts:
             for head in part.heads:
                 if head.id in self.heads:
                     overridden.append(head.id)
                 self.heads[head.id] = head
             self.literals.update(part.literals)
+            harmless.update({line.text: line for line in part.harmless})
         for head in self.heads.values():
             for alias in head.aliases:
                 self._aliases.setdefault(alias, head.id)
         self.overridden = tuple(overridden)
+        self.harmless = tuple(harmless.values())
 
     @classmethod
     def load(
@@ -129,11 +135,16 @@ def entry_paths(corpus_dir: Path) -> list[Path]:
     return sorted(corpus_dir.glob("entries/*/*.toml")) + sorted(corpus_dir.glob("families/*.toml"))
 
 
+def corpus_paths(corpus_dir: Path) -> list[Path]:
+    """All files of a corpus directory that a diagnosis rests on, sorted: what the compiled form is made of."""
+    return [*entry_paths(corpus_dir), *corpus_dir.glob(HARMLESS_NAME)]
+
+
 def _load_directory(directory: Path, cache_dir: Path | None) -> Compiled:
     shipped = directory / COMPILED_NAME
     if shipped.is_file():
         return _parse(shipped.read_bytes(), str(shipped))
-    paths = entry_paths(directory)
+    paths = corpus_paths(directory)
     if not paths:
         raise CorpusError(
             f"`{directory}` holds no entries (entries/<family>/<id>.toml).", "Name another directory with --corpus."
@@ -183,12 +194,13 @@ def _parse(data: bytes, where: str) -> Compiled:
         if header["form"] != COMPILED_FORM:
             raise ValueError(f"form {header['form']}")
         heads = [head_from(item) for item in header["heads"]]
+        harmless = [HarmlessHead(*item) for item in header["harmless"]]
         offsets = {key: [start + end + 1, size] for key, (start, size) in header["offsets"].items()}
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(
             f"the compiled corpus `{where}` cannot be read ({error}).", "Reinstall firstfault, or delete that file."
         ) from error
-    return Compiled(header["digest"], heads, header["literals"], data, offsets)
+    return Compiled(header["digest"], heads, header["literals"], data, offsets, harmless)
 
 
 def compile_corpus(corpus_dir: Path) -> bytes:
@@ -216,15 +228,16 @@ def compile_corpus(corpus_dir: Path) -> bytes:
         "digest": corpus_digest(corpus_dir),
         "literals": choose_literals(*signature_texts(heads)),
         "heads": heads,
+        "harmless": [[line.text, line.why, line.unless, line.within] for line in files.harmless],
         "offsets": offsets,
     }
     return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" + b"".join(lines)
 
 
 def corpus_digest(corpus_dir: Path) -> str:
-    """SHA-256 over names and contents of all entry and family files."""
+    """SHA-256 over names and contents of all files that a diagnosis rests on."""
     state = hashlib.sha256()
-    for path in entry_paths(corpus_dir):
+    for path in corpus_paths(corpus_dir):
         state.update(path.relative_to(corpus_dir).as_posix().encode() + b"\0")
         state.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return state.hexdigest()

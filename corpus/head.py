@@ -14,6 +14,8 @@ SLOWING_TAGS = frozenset({"slowdown", "degrades"})
 """Tags of entries that spoil a run (its speed or its numbers) without ending it."""
 ENDING_TAGS = frozenset({"signal", "exit-code"})
 """Tags of class entries that only say how a process ended."""
+HARMLESS_NAME = "harmless.toml"
+"""The file of a corpus directory that lists what looks like an error and is none."""
 SCAN_MIN_LITERAL = 4
 """Shortest literal that is given to the scanner, in characters."""
 
@@ -49,6 +51,16 @@ class SignatureHead:
         """Its own texts, those of its contexts, and its all-clear line."""
         contexts = [context.text for context in (*self.requires, *self.excludes)]
         return [*self.texts, *contexts, *([self.cleared_by] if self.cleared_by is not None else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class HarmlessHead:
+    """A line that looks like an error and is none, unless another text stands near it."""
+
+    text: str
+    why: str
+    unless: str | None
+    within: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,13 @@ class Source(Table):
         return self
 
 
+def _listed_source(data: object) -> object:
+    """A single source, which may be written as a table, as a list of one."""
+    if isinstance(data, dict) and isinstance(data.get("source"), dict):
+        return {**data, "source": (data["source"],)}
+    return data
+
+
 class Context(Table):
     """A literal that must (or must not) stand near a hit."""
 
@@ -108,9 +115,7 @@ class Signature(Table):
     @model_validator(mode="before")
     @classmethod
     def _source_list(cls, data: object) -> object:
-        if isinstance(data, dict) and isinstance(data.get("source"), dict):
-            return {**data, "source": (data["source"],)}
-        return data
+        return _listed_source(data)
 
     @model_validator(mode="after")
     def _one_text(self) -> Signature:
@@ -287,6 +292,44 @@ class Family(Table):
     collect: tuple[Collect, ...] = ()
     check: tuple[Check, ...] = ()
     faq: tuple[Faq, ...] = ()
+
+
+class HarmlessLine(Table):
+    """A line that looks like an error and is known to be none."""
+
+    text: str
+    """In the signature language, as the text of a signature."""
+    why: Text
+    """One sentence: what it means, and when it would matter."""
+    source: tuple[Source, ...]
+    unless: str | None = None
+    """A text that makes the line count after all, if it stands within `within` lines."""
+    within: Annotated[int, Field(ge=1, le=400)] = 20
+    """Distance of `unless`, in lines, in both directions."""
+    allows: tuple[EntryId, ...] = ()
+    """Entries of kind class or wrapper whose hits on this line may be quieted."""
+    sample: str | None = None
+    """The line as the software really printed it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _source_list(cls, data: object) -> object:
+        return _listed_source(data)
+
+    @model_validator(mode="after")
+    def _complete(self) -> HarmlessLine:
+        if not self.source:
+            raise ValueError("a harmless line names at least one source")
+        if self.unless is None and "within" in self.model_fields_set:
+            raise ValueError("`within` is the distance of `unless`, which is missing")
+        return self
+
+
+class HarmlessFile(Table):
+    """harmless.toml: what looks like an error in healthy logs."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    line: tuple[HarmlessLine, ...]
 
 
 class Incident(Table):

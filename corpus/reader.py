@@ -15,7 +15,8 @@ from typing import Generic, TypeVar
 from pydantic import ValidationError
 
 from corpus.errors import CorpusError, EntryFileError, Problem
-from corpus.model import Entry, Family, Incident, Table
+from corpus.head import HARMLESS_NAME
+from corpus.model import Entry, Family, HarmlessFile, HarmlessLine, Incident, Table
 from corpus.reader_messages import syntax_problem, validation_problems
 from corpus.toml_lines import LineIndex
 
@@ -51,6 +52,7 @@ class CorpusFiles:
     family_files: tuple[SourceFile[Family], ...] = ()
     incident_files: tuple[SourceFile[Incident], ...] = ()
     healthy: tuple[Path, ...] = ()
+    harmless_file: SourceFile[HarmlessFile] | None = None
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     """What could not be read; empty after `read_corpus`."""
 
@@ -69,6 +71,11 @@ class CorpusFiles:
         """The incidents, by path."""
         return tuple(file.value for file in self.incident_files)
 
+    @property
+    def harmless(self) -> tuple[HarmlessLine, ...]:
+        """The lines that are known to be no error, in the order of the file."""
+        return self.harmless_file.value.line if self.harmless_file is not None else ()
+
 
 def read_entry(path: Path) -> Entry:
     """Read one entry file; raises EntryFileError with all its problems."""
@@ -85,6 +92,11 @@ def read_incident(path: Path) -> Incident:
     return load(path, Incident).value
 
 
+def read_harmless(path: Path) -> HarmlessFile:
+    """Read a harmless.toml; raises EntryFileError with all its problems."""
+    return load(path, HarmlessFile).value
+
+
 def read_corpus(root: Path) -> CorpusFiles:
     """Read a whole corpus directory; raises EntryFileError if any file has a problem."""
     files = scan_corpus(root)
@@ -95,18 +107,20 @@ def read_corpus(root: Path) -> CorpusFiles:
 
 def scan_corpus(root: Path) -> CorpusFiles:
     """Read what can be read of a corpus directory; the rest is listed in `problems`."""
-    if not (root / "entries").is_dir():
+    if not (root / "entries").is_dir() and not (root / HARMLESS_NAME).is_file():
         raise CorpusError(
             f"`{root}` is no corpus: it has no directory `entries`.",
             "Name a directory with entries/, families/ and healthy/.",
         )
     problems: list[Problem] = []
+    harmless = _load_all(root, HARMLESS_NAME, HarmlessFile, problems)
     return CorpusFiles(
         root=root,
         entry_files=_load_all(root, "entries/*/*.toml", Entry, problems),
         family_files=_load_all(root, "families/*.toml", Family, problems),
         incident_files=_load_all(root, "incidents/*.toml", Incident, problems),
         healthy=tuple(sorted((root / "healthy").glob("*.log"))),
+        harmless_file=harmless[0] if harmless else None,
         problems=tuple(problems),
     )
 

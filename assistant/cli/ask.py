@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -60,7 +59,8 @@ def command(
     catalogue = load_catalogue(settings)
     talk = open_talk(catalogue, session_for(logs, entry, settings, catalogue, console), console)
     answer = talk.paste(pasted, question) if pasted.strip() else talk.say(question)
-    keep(talk, console)
+    if settings.session:
+        keep(talk, console)
     if (format or settings.format) == "json":
         console.result(answer.model_dump_json(by_alias=True, indent=2))
     else:
@@ -89,7 +89,7 @@ def session_for(
     """The session to go on with: of the named logs, else the kept one; a named entry comes into focus."""
     import dataclasses
 
-    from assistant.chat.session import Session, load, start
+    from assistant.chat.session import Session, start
 
     if logs:
         from assistant.cli.diagnose import run
@@ -97,11 +97,23 @@ def session_for(
         diagnosis, _ = run(logs, settings, catalogue, console)
         session = start(diagnosis)
     else:
-        session = load() or Session()
+        session = _kept(may_be_broken=entry is not None) or Session()
     if entry is not None:
         name = catalogue.resolve(entry).id
         session = dataclasses.replace(session, focus=(name, *(key for key in session.focus if key != name)))
     return session
+
+
+def _kept(*, may_be_broken: bool) -> Session | None:
+    """The kept session; where an entry is named, a broken one is no obstacle."""
+    from assistant.chat.session import SessionError, load
+
+    try:
+        return load()
+    except SessionError:
+        if not may_be_broken:
+            raise
+        return None
 
 
 def open_talk(catalogue: Catalogue, session: Session, console: Console) -> Conversation:

@@ -29,11 +29,17 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-code", is_flag=True, default=None, help="Exit 10, 11 or 12 by the verdict (see `firstfault -h`).")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress on stderr.")
+@click.option("--interactive", "-i", is_flag=True, help="Look into the verdict in the terminal user interface.")
 @corpus_option
 @color_option
 @click.pass_context
 def command(
-    context: click.Context, /, paths: tuple[str, ...], corpus: tuple[Path, ...], **flags: str | int | bool | None
+    context: click.Context,
+    /,
+    paths: tuple[str, ...],
+    corpus: tuple[Path, ...],
+    interactive: bool,
+    **flags: str | int | bool | None,
 ) -> None:
     """Say which fault came first in logs, with the lines that prove it.
 
@@ -43,6 +49,10 @@ def command(
     if not paths and (sys.stdin is None or is_terminal(sys.stdin)):
         raise click.UsageError("Nothing to read: name a log file or a directory, or pipe a log in", context)
     settings = settings_from(corpus=corpus, **flags)
+    if interactive:
+        from assistant.cli.tui import interact
+
+        context.exit(interact(paths, settings, Console()))
     context.exit(report(paths, settings, load_catalogue(settings), Console()))
 
 
@@ -52,7 +62,8 @@ def report(paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, con
     from assistant.chat.session import remember
 
     diagnosis, lines_around = run(paths, settings, catalogue, console)
-    remember(diagnosis)
+    if settings.session:
+        remember(diagnosis)
     options: dict[str, object] = {}
     if settings.format == "text":
         options = {

@@ -14,6 +14,7 @@ from assistant.console import is_terminal
 
 VERBS: Final = {
     "diagnose": "Say which fault came first (the default: `firstfault PATH...`).",
+    "tui": "Open the terminal user interface (the default: `firstfault` alone).",
     "ask": "Ask about the last diagnosis, another log, or an entry.",
     "search": "Search the corpus by meaning, by words or by a piece of log.",
     "run": "Run a job, keep its output, and diagnose it at the end.",
@@ -46,6 +47,8 @@ class VerbGroup(click.Group):
         if not args and ctx.resilient_parsing:  # completion of the first word
             return super().parse_args(ctx, args)
         if not args and (sys.stdin is None or is_terminal(sys.stdin)):
+            if _has_person():
+                return super().parse_args(ctx, ["tui"])
             raise click.UsageError(
                 "Nothing to read: name a log file or a directory, or pipe a log in; "
                 "`firstfault demo` shows what comes out",
@@ -66,6 +69,11 @@ class VerbGroup(click.Group):
         return [*verbs, CompletionItem(incomplete, type="file")]
 
 
+def _has_person() -> bool:
+    """Whether somebody sits at a screen: results go to stdout, the interface draws on stderr."""
+    return all(is_terminal(stream) for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
 HELP: Final = """Say which fault came first in the logs of a dead job, and prove it.
 
 Reads files, directories with one log per rank, archives and pipes; nothing leaves this machine.
@@ -74,6 +82,7 @@ Reads files, directories with one log per rank, archives and pipes; nothing leav
   firstfault job.log dmesg.log     diagnose some files
   firstfault logs/                 diagnose a directory
   kubectl logs POD | firstfault    diagnose a pipe
+  firstfault                       look into logs, ask, browse
   firstfault ask "may I restart?"  ask about the last diagnosis
   firstfault demo                  see it work
 

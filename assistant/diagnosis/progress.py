@@ -29,9 +29,10 @@ _SERVED = re.compile(r"HTTP/[\d.]{1,3}\" 2\d\d\b|Avg prompt throughput|Decode ba
 _DONE = re.compile(
     r"(?:[Tt]raining|[Ff]ine-?tuning|[Jj]ob|[Rr]un|[Ee]valuation|[Pp]retraining|[Ww]orkflow|[Bb]enchmark|[Ss]cript|[Pp]rocess|[Tt]est|[Cc]opy|[Dd]ownload|[Ee]xperiment|worker)s? (?:is |was |has |have )?(?:now )?(?:done|complete[d]?|finished|succeeded|successful)\b"
     r"|\b(?:[Ff]inished|[Cc]ompleted) (?:training|successfully|run|evaluation|all|the run|job)|completed successfully|[Ss]uccessfully (?:installed|built|completed|trained|finished)"
-    r"|'train_runtime'|\btrain_runtime\b|`Trainer\.fit` stopped|\[after training is done\]|exit(?:ed)?(?: with)?(?: exit)? code:? 0\b|returned 0\b|\bSUCCEEDED\b|[Jj]ob [\w.\-/]+ succeeded\b|\bCOMPLETED\b"
-    r"|^(?:All )?[Dd]one[.!]?$|\b\d+ passed\b|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
+    r"|'train_runtime'|\btrain_runtime\b|`Trainer\.fit` stopped|\[after training is done\]|exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? 0\b|returned 0\b|\bSUCCEEDED\b|[Jj]ob [\w.\-/]+ succeeded\b|\bCOMPLETED\b"
+    r"|^(?:All )?[Dd]one[.!]?$|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
 )
+_PASSED = re.compile(r"\b\d+ passed\b(?!.*\b\d+ (?:failed|errors?)\b)")
 _NOT_DONE = re.compile(r"\bnot (?:complete|done|finish)|(?:was|were) not|[Ff]ailed|[Ee]rror|CANCELLED|if |when |until ")
 
 
@@ -109,6 +110,8 @@ def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]])
 
 def is_completion(message: str) -> bool:
     """Whether a message says that the program finished its work."""
+    if _PASSED.search(message) is not None:
+        return True
     return _DONE.search(message) is not None and _NOT_DONE.search(message) is None
 
 

@@ -60,6 +60,9 @@ _ERROR = re.compile(
 _ADVICE = re.compile(
     r"^(?:Consider|Please|For debugging|Compile with|To enable|To turn off|If you|Hint|Note|You can|See |Try )|may be caused by|can be caused by|error_file:|^\s*time\s+:|If reserved memory is"
 )
+_HEADLINE = re.compile(
+    r"[Ee]xception|[Uu]ncaught|[Tt]raceback|[Ee]rror (?:in|while|when|executing|occurred)|failed(?: to start)?[.!:]?$|[Cc]rash"
+)
 _IGNORED = "Exception ignored in"
 """CPython prints it for exceptions in finalizers, which cannot end a program."""
 _QUIET_LEVELS = frozenset({"INFO", "DEBUG"})
@@ -123,6 +126,7 @@ def _without_headlines(episodes: Sequence[Episode]) -> list[Episode]:
         following = episodes[index + 1] if index + 1 < len(episodes) else None
         announces = (
             episode.kind == "error"
+            and _HEADLINE.search(episode.decisive.message) is not None
             and following is not None
             and len(following.lines) > 1
             and following.first <= episode.last + HEADLINE_DISTANCE

@@ -1,1 +1,1 @@
-"""The JSON Schemas of the results, generated from `assistant.verdict`."""
+"""The JSON Schemas of the results, generated from `assistant.verdict` and `assistant.chat.contract`."""

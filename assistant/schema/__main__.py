@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from assistant.chat import contract
 from assistant.verdict import SCHEMA_PATH, schema_text
 
 if __name__ == "__main__":
     SCHEMA_PATH.write_text(schema_text(), encoding="utf-8", newline="\n")
+    for name, path in contract.SCHEMA_PATHS.items():
+        path.write_text(contract.schema_text(name), encoding="utf-8", newline="\n")

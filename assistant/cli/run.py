@@ -1,0 +1,93 @@
+"""`firstfault run -- CMD...`: run a job, keep what it prints, diagnose it at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
+from assistant.cli.group import verb
+from assistant.console import Console, escape, size
+from assistant.settings import Settings, state_dir
+
+
+@verb("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("words", nargs=-1, required=True, metavar="-- CMD [ARG]...", type=click.UNPROCESSED)
+@click.option("--log", "log", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Keep the output here (default: among the last few in the state directory).")  # fmt: skip
+@click.option("--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the result here instead of to stderr.")  # fmt: skip
+@click.option("--format", type=click.Choice(["text", "json", "markdown"]), help="Form of the result (default text).")
+@corpus_option
+@color_option
+@click.pass_context
+def command(
+    context: click.Context, /, words: tuple[str, ...], log: Path | None, report: Path | None, **flags: object
+) -> None:
+    """Run a job and diagnose its output at the end; the exit status is the job's.
+
+    Its output goes through unchanged, signals reach it, and stdout stays its own: the result goes to stderr, or to
+    --report FILE. Of endless output the first and the last part are kept.
+    """
+    from assistant.jobs.runner import run_job
+
+    settings = settings_from(**flags)
+    console = Console()
+    place = log or new_log()
+    outcome = run_job(words, place)
+    if outcome.error:
+        console.say(outcome.error)
+        place.unlink(missing_ok=True)
+        context.exit(outcome.status)
+    if outcome.left_out:
+        console.say(f"{size(outcome.left_out)} in the middle of the output were not kept.")
+    if place.stat().st_size:
+        tell(place, outcome.status, settings, console, report)
+    else:
+        place.unlink()
+        console.say(f"the job ended with status {outcome.status} and printed nothing")
+    context.exit(outcome.status)
+
+
+def new_log() -> Path:
+    """A place for the output of one run; all but the last few are removed."""
+    import os
+
+    from assistant.jobs.runner import prune
+
+    folder = state_dir() / "runs"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prune(folder)
+    return folder / f"run-{os.getpid()}.log"
+
+
+def tell(place: Path, status: int, settings: Settings, console: Console, report: Path | None) -> None:
+    """Diagnose what was kept; whatever goes wrong here, the job's exit status stands."""
+    from assistant import reports
+    from assistant.chat.session import remember
+    from assistant.cli.diagnose import run
+    from corpus.errors import FirstfaultError
+
+    try:
+        catalogue = load_catalogue(settings)
+        diagnosis, lines_around = run((str(place),), settings, catalogue, console)
+        if settings.session:
+            remember(diagnosis)
+        options: dict[str, object] = {}
+        if settings.format == "text":
+            out = Console(stdout=console.stderr, stderr=console.stderr)
+            options = {
+                "width": out.width(settings.width or None),
+                "colour": report is None and out.colour(settings.color),
+                "context": settings.context,
+                "lines_around": lines_around,
+            }
+        text = reports.render(settings.format, diagnosis, catalogue, **options)
+        if report is not None:
+            report.write_text(text, encoding="utf-8")
+        elif settings.format != "text" or status or diagnosis.status not in {"healthy", "inconclusive"}:
+            console.stderr.write(f"\n{text}")
+    except (FirstfaultError, OSError) as error:
+        console.say(f"the output could not be diagnosed: {error}")
+    console.say(f"the job ended with status {status}; its output is kept in {escape(str(place))}")

@@ -1,0 +1,1 @@
+"""Running a job: its output passed on and kept, its signals forwarded."""

@@ -1,0 +1,1 @@
+"""The terminal user interface; nothing else in the program imports textual."""

@@ -1,0 +1,105 @@
+"""What can be asked for: to load, to read, to answer, to search, to save; each is a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from assistant.tui import reading
+from assistant.tui.jobs import JobApp, Reporter
+from assistant.tui.messages import Answered, Diagnosed, FoundEntries, Loaded, Saved
+from assistant.tui.services import Demo, Services
+
+if TYPE_CHECKING:
+    from assistant.chat.contract import Answer
+    from assistant.tui.case import Case
+    from assistant.tui.conversation import Conversation
+    from corpus.catalogue import Catalogue
+
+Read = Callable[["Catalogue", str, Reporter], "Case"]
+WAITED_FOR: Final = ("diagnose", "answer", "save")
+"""Groups of jobs that a person waits for: shown, and stopped by Esc."""
+
+
+class Desk(JobApp):
+    """An app that knows how to start every job."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(services.crash)
+        self.services = services
+        self.case: Case | None = None
+        """The open verdict; what is left on the terminal at the end."""
+        self.loaded: Loaded | None = None
+        self._waiting: Read | None = None
+
+    def load(self) -> None:
+        """Get knowledge and conversation."""
+        self.start_job("load", "getting the knowledge ready", self._load)
+
+    def _load(self, _report: Reporter) -> Loaded:
+        import assistant.tui.screens.diagnosis  # noqa: F401  ready before it is needed
+
+        catalogue = self.services.catalogue()
+        return Loaded(catalogue, tuple(self.services.demos()), self.services.conversation(catalogue))
+
+    def read(self, body: Read) -> None:
+        """Diagnose something; waits until the knowledge is there."""
+        if self.loaded is None:
+            self._waiting = body
+            return
+        loaded, version = self.loaded, self.services.version
+
+        def work(report: Reporter) -> Diagnosed:
+            case = body(loaded.catalogue, version, report)
+            report.check()
+            loaded.conversation.begin(case.diagnosis)
+            return Diagnosed(case)
+
+        self.start_job("diagnose", "reading", work)
+
+    def read_paths(self, paths: tuple[str, ...]) -> None:
+        """Diagnose files and directories."""
+        self.read(lambda *given: reading.read_paths(paths, *given))
+
+    def read_pasted(self, text: str) -> None:
+        """Diagnose a paste."""
+        self.read(lambda *given: reading.read_text(text, *given))
+
+    def read_demo(self, demo: Demo) -> None:
+        """Diagnose a bundled incident."""
+        self.read(lambda *given: reading.read_demo(demo, *given))
+
+    def talk(self) -> Conversation:
+        """The conversation; there is one as soon as there is a verdict."""
+        assert self.loaded is not None
+        return self.loaded.conversation
+
+    def answer(self, case: Case, ask: Callable[[Conversation], Answer], what: str, *, is_paste: bool = False) -> None:
+        """Ask the conversation something about a case."""
+        talk = self.talk()
+        self.start_job("answer", what, lambda _: Answered(case, ask(talk), dict(talk.ticks()), is_paste))
+
+    def search(self, query: str, most: int) -> None:
+        """Search the corpus."""
+        talk = self.talk()
+        self.start_job("search", "searching", lambda _: FoundEntries(query, tuple(talk.search(query, most))))
+
+    def save(self, case: Case, spoken: tuple[tuple[str, str], ...], path: str) -> None:
+        """Write a case to a file."""
+        self.start_job("save", "saving", lambda _: Saved(reading.save_case(case, spoken, path)))
+
+    def take_knowledge(self, loaded: Loaded) -> None:
+        """The knowledge is there: build the index, and read what waited for it."""
+        self.loaded = loaded
+        self.start_job("index", "building the index", lambda report: loaded.conversation.prepare(report.count))
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self.read(waiting)
+
+    def empty_case(self) -> Case:
+        """A case without a verdict, for reading entries."""
+        from assistant.tui.case import Case
+        from assistant.verdict import Diagnosis
+
+        assert self.loaded is not None
+        return Case(Diagnosis(status="inconclusive"), self.loaded.catalogue)
