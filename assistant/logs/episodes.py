@@ -22,6 +22,8 @@ TRACEBACK = "Traceback (most recent call last)"
 MAX_TRACEBACK = 400
 """Records of one traceback; a longer one is cut, its exception may then be missed."""
 
+FRAME_INDENT = 2
+"""Blanks before a message from which on a logged line is a frame of some traceback."""
 LAST_ERROR_DISTANCE = 6
 """Lines between PyTorch's exception and the `Last error:` that belongs to it."""
 HEADLINE_DISTANCE = 2
@@ -203,6 +205,10 @@ def _traceback(records: Sequence[Record], start: int) -> tuple[Episode | None, i
         # Cut off before its exception: something was raised, but nothing says what.
         return Episode("error", block[0].number, block[-1].number, block[-1], "", False, block), position
     record, error_type, carrier = chosen
+    if record.message == "AssertionError":
+        # A bare assert says nothing; the statement above it does.
+        above = block[block.index(record) - 1] if record in block[1:] else record
+        record = above if above.message.startswith("assert ") else record
     kind: EpisodeKind = "teardown" if error_type in _TEARDOWN else "exception"
     ignored = start > 0 and records[start - 1].message.startswith(_IGNORED)
     if ignored or record.level in _QUIET_LEVELS or block[0].level == "WARNING":
@@ -289,7 +295,8 @@ def _single(record: Record) -> Episode | None:
         return None
     if record.level == "FATAL" or _FATAL.search(message):
         return Episode("fatal", record.number, record.number, record, "", False, [record])
-    if record.level == "ERROR" or _ERROR.search(message) or " NCCL WARN " in record.text:
+    is_frame = record.indent > FRAME_INDENT or message.startswith('File "')
+    if (record.level == "ERROR" and not is_frame) or _ERROR.search(message) or " NCCL WARN " in record.text:
         carrier = _CARRIED.search(message) is not None
         return Episode("error", record.number, record.number, record, "", carrier, [record])
     return None
