@@ -287,7 +287,7 @@ def deciding_records(entry: Entry, case: LogCase) -> list[Record]:
 
 
 def run_harmless(lines: Iterable[HarmlessLine]) -> Iterator[Failure]:
-    """Harmless lines that do not match their own sample, bare or as launchers print it."""
+    """Harmless lines that do not match their own sample, bare or wrapped, or whose `unless` stands on it."""
     for number, line in enumerate(lines, start=1):
         if line.sample is None:
             continue
@@ -298,6 +298,9 @@ def run_harmless(lines: Iterable[HarmlessLine]) -> Iterator[Failure]:
                 problem = f"`{line.text[:60]}` does not match its sample ({name})"
                 yield Failure(HARMLESS, f"line {number}", problem, (text[:200],))
                 break
+        if line.unless is not None and Pattern(line.unless).search(line.sample):
+            problem = f"`{line.text[:60]}` is never harmless: its `unless` stands on the sample itself"
+            yield Failure(HARMLESS, f"line {number}", problem, (line.sample[:200],))
 
 
 # ------------------------------------------------------------------------------------------ everything

@@ -38,7 +38,11 @@ class Passage:
     @property
     def encoded_text(self) -> str:
         """What the encoder and the lexical index read."""
-        return self.text if self.kind in {"title", "signature", "example"} or not self.title else f"{self.title}. {self.text}"
+        return (
+            self.text
+            if self.kind in {"title", "signature", "example"} or not self.title
+            else f"{self.title}. {self.text}"
+        )
 
     @property
     def digest(self) -> str:

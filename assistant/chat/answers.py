@@ -6,9 +6,8 @@ the program's own and state nothing about the failure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from assistant.chat import sections, story
@@ -21,8 +20,9 @@ from assistant.chat.ranking import MAYBE, NEAR, SURE, Ranked, Ranker
 from assistant.chat.router import Route
 from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
+from assistant.chat.subject import share, substance, without_findings
 from assistant.chat.values import conversation_values
-from assistant.chat.words import Weights, content, plain, sentences
+from assistant.chat.words import Weights, content, sentences
 from assistant.verdict import Diagnosis, Finding
 
 KNOWN: Final = 0.5
@@ -36,6 +36,8 @@ STAY: Final = 0.2
 _NEEDS_CAUSE: Final = frozenset({"fix", "why", "owner", "restart", "hardware", "confirm", "unknown", "what-is"})
 _VERDICT_FIRST: Final = frozenset({"rank", "when", "collect"})
 """Wishes where the facts of this run go before what is true of every run."""
+_DECISIONS: Final = frozenset({"restart", "resume", "owner", "escalate", "fixed", "confirm", "fix"})
+"""Wishes to which another finding's answer may do harm."""
 _FAQ_BEHIND: Final = frozenset({"hardware", "resume", "restart", "fix", "owner", "rank"})
 """Wishes behind whose section a FAQ that is like the question still helps."""
 _WHOLE: Final = frozenset({"story", "lines", "rank", "when", "collect"})
@@ -83,24 +85,31 @@ class Answerer:
 
     def _draft(self, session: Session, finding: Finding | None) -> Draft:
         values = conversation_values(finding, session.diagnosis)
-        return Draft(self.material, session.diagnosis, values)
+        entry = finding.entry.id if finding is not None and finding.entry is not None else None
+        return Draft(self.material, session.diagnosis, values, entry=entry)
 
     # --------------------------------------------------------------------------------------- entries
 
     def _from_entry(self, route: Route, session: Session, finding: Finding | None) -> Answer:
         assert route.entry is not None
-        faqs = self.ranker.faqs(route.question, route.entries)
+        if route.intent == "unknown" and route.named and not substance(route):
+            route = replace(route, intent="what-is")
+        faqs = self.ranker.faqs(without_findings(route.question), route.entries)
         best = self._best_faq(faqs, route, session)
         entry, finding = self._answering(best, route, session, finding)
         draft = self._draft(session, finding)
-        about = sections.About(entry, self.material.body(entry), route.question, finding, route.other, session.ticks)
+        about = sections.About(
+            entry, self.material.body(entry), without_findings(route.question), finding, route.other, session.ticks
+        )
         if not route.english:
             draft.note("Questions are answered in English; this is what the entry says.")
         confidence: Confidence = "grounded"
         if best is not None:
             confidence = "grounded" if _is_sure(best, route) else "partial"
             if route.intent in _VERDICT_FIRST and session.diagnosis is not None:
-                self._tell(draft, about, route.intent, session.diagnosis)
+                self._tell(draft, about, route, session.diagnosis)
+            if route.intent == "restart":
+                draft.say(sections.RESTART[about.body["restart"]], about.at("restart"))
             draft.say(best.answer, best.citation)
             self._support(draft, about, route.intent, best)
         elif (elsewhere := self._elsewhere(route, faqs)) is not None:
@@ -116,14 +125,23 @@ class Answerer:
     def _best_faq(self, faqs: Sequence[Ranked], route: Route, session: Session) -> Ranked | None:
         """The FAQ that answers, the focus' own unless another is clearly nearer; a named entry speaks for itself."""
         assert route.entry is not None
+        if route.intent == "lines" and session.diagnosis is not None:
+            return None  # who wants to see lines wants no words
         least = SURE if route.intent in _WHOLE and session.diagnosis is not None else MAYBE
-        if not _substance(route):
+        if not substance(route):
             # Nothing but the wish: the entry's own section answers it, unless the very question is in the FAQ.
             least = SAME if sections.answers(self.material.body(route.entry), route.intent) else SURE
         good = [item for item in faqs if item.score >= least]
         if not good:
             return None
         own = next((item for item in good if item.passage.entry == route.entry), None)
+        if route.intent in _DECISIONS:
+            # What holds for a consequence may be wrong for the fault that is spoken of: a restart, for one.
+            mine = {route.entry, self.material.family_of(route.entry)}
+            is_free = route.intent == "fix"
+            good = [item for item in good if item.passage.entry in mine or (is_free and item.score >= SAME)]
+            if not good:
+                return None
         if own is not None and own.score >= good[0].score - STAY:
             return own
         if route.named and not good[0].passage.entry.startswith("family:"):
@@ -150,8 +168,6 @@ class Answerer:
             sections.fix(draft, about, most=1)
         elif intent in {"why", "story"} and about.finding is not None and about.finding.evidence:
             draft.quote(about.finding.evidence[0])
-        elif intent == "restart":
-            draft.say(sections.RESTART[about.body["restart"]], about.at("restart"))
         elif draft.has_room and len(content(about.question)) > 1:
             for ranked in self.ranker.passages(about.question, [about.entry])[:1]:
                 if ranked.score >= SURE:
@@ -167,8 +183,8 @@ class Answerer:
             if intent not in {"what-is", "hardware", "owner"}:
                 sections.narrow(draft, about)
         if intent in story.TELLERS and session.diagnosis is not None:
-            self._tell(draft, about, intent, session.diagnosis)
-        if intent in sections.SECTIONS and not (intent == "what-is" and not route.named and _substance(route)):
+            self._tell(draft, about, route, session.diagnosis)
+        if intent in sections.SECTIONS and not (intent == "what-is" and not route.named and substance(route)):
             sections.SECTIONS[intent](draft, about)
         if intent in {"hardware", "owner"}:
             sections.narrow(draft, about)
@@ -176,8 +192,6 @@ class Answerer:
             self._collect(draft, about)
         if intent == "unknown" or not draft.said:
             confidence = self._nearest(draft, about, faqs)
-            if not draft.said and route.named and not _substance(route):
-                sections.what_is(draft, about)
             return confidence
         if intent in _FAQ_BEHIND:
             for item in faqs[:3]:
@@ -186,9 +200,11 @@ class Answerer:
                     break
         return "grounded"
 
-    def _tell(self, draft: Draft, about: sections.About, intent: Intent, diagnosis: Diagnosis) -> None:
+    def _tell(self, draft: Draft, about: sections.About, route: Route, diagnosis: Diagnosis) -> None:
         """The verdict's word; an entry that is no finding of it has none of its own."""
-        finding = about.finding
+        finding, intent = about.finding, route.intent
+        if intent == "lines" and route.ranks and story.lines_of(draft, diagnosis, route.ranks):
+            return
         if finding is None and intent not in {"story", "rank", "collect"}:
             finding = finding_of(diagnosis, None)
             if finding is not None:
@@ -237,7 +253,7 @@ class Answerer:
 
     def _knows(self, route: Route, session: Session) -> bool:
         """Whether the material speaks of what the question is about at all."""
-        words = _substance(route)
+        words = substance(route)
         if not words or route.intent == "compare" or (route.intent == "what-is" and route.named):
             return True
         owners = [owner for owner, _ in self.ranker.owners(route.entries)]
@@ -261,15 +277,15 @@ class Answerer:
 
     def _elsewhere(self, route: Route, faqs: Sequence[Ranked]) -> str | None:
         """Another entry, where it speaks of what the question is about and those under discussion do not."""
-        words = _substance(route)
+        words = substance(route)
         if route.named or len(words) < 2 or (faqs and faqs[0].score >= MAYBE):
             return None
         hits = self.search.search(route.question, k=3)
         if not hits or not covers(hits) or hits[0].entry in route.entries or not self.material.knows(hits[0].entry):
             return None
-        there = _share(words, hits[0].passage.encoded_text)
+        there = share(words, hits[0].passage.encoded_text)
         near = self.ranker.passages(route.question, route.entries)[:1]
-        here = max((_share(words, item.passage.encoded_text) for item in near), default=0.0)
+        here = max((share(words, item.passage.encoded_text) for item in near), default=0.0)
         return hits[0].entry if there >= ELSEWHERE and there > here + 0.15 else None
 
     def _from_another(self, entry: str, route: Route, session: Session) -> Answer:
@@ -300,7 +316,7 @@ class Answerer:
 
     def _from_corpus(self, route: Route, session: Session, draft: Draft) -> Answer:
         """No log is spoken of: the entry that answers best, if one does."""
-        hits = self.search.search(route.question, k=3) if _substance(route) else []
+        hits = self.search.search(route.question, k=3) if substance(route) else []
         if not hits or not covers(hits) or not self.material.knows(hits[0].entry):
             if session.diagnosis is None:
                 draft.note(
@@ -343,30 +359,10 @@ class Answerer:
 
 def _is_sure(best: Ranked, route: Route) -> bool:
     """Whether a FAQ answers this very question: alike, and silent on none of what it is about."""
-    words = _substance(route)
-    return best.score >= SURE and (not words or _share(words, f"{best.question} {best.answer}") > 0.5)
+    words = substance(route)
+    return best.score >= SURE and (not words or share(words, f"{best.question} {best.answer}") > 0.5)
 
 
 def _about_it(intent: Intent) -> Intent:
     """The wish for an entry that the question did not name: first of all what it is."""
     return "what-is" if intent in {"unknown", "why", "story", "choose"} else intent
-
-
-def _substance(route: Route) -> frozenset[str]:
-    """What a question is about, without the words of its wish and the names of findings and entries."""
-    names = frozenset().union(*(content(plain(entry)) for entry in route.entries[:1])) if route.named else frozenset()
-    return content(_FINDING.sub(" ", route.question)) - _WISHES - names
-
-
-def _share(words: frozenset[str], text: str) -> float:
-    return len(words & content(text)) / len(words) if words else 0.0
-
-
-_FINDING: Final = re.compile(r"\bf\d+\b", re.IGNORECASE)
-_WISHES: Final = content(
-    "confirm fix why restart resume prevent collect owner rank compare evidence line escalate ignore harmless cause "
-    "hardware broken bug code first log checkpoint command step option setting change alert monitor vendor team node "
-    "similar related difference hour minute second time today yesterday tonight people engineer again safe exit criterion call contact ticket proof "
-    "quick way go going sure certain work"
-)
-"""Words that belong to a wish and need not stand in an entry."""

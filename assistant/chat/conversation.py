@@ -82,7 +82,7 @@ class Conversation:
         entry = next((item.entry for item in shown if self.material.knows(item.entry)), entries[0] if entries else None)
         finding = finding_of(self.session.diagnosis, entry)
         draft = Draft(
-            self.material, self.session.diagnosis, conversation_values(finding, self.session.diagnosis), output
+            self.material, self.session.diagnosis, conversation_values(finding, self.session.diagnosis), output, entry
         )
         for item in shown:
             self._tell(draft, item)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent, Judgement
+from assistant.chat.findings import finding_of
 from assistant.chat.material import Material
-from assistant.chat.values import fill, fill_command
+from assistant.chat.values import conversation_values, fill, fill_command
 
 if TYPE_CHECKING:
     from assistant.verdict import Diagnosis, Line
@@ -29,6 +30,8 @@ class Draft:
     diagnosis: Diagnosis | None = None
     values: dict[str, str] = field(default_factory=dict)
     paste: str = ""
+    entry: str | None = None
+    """The entry whose finding the values are of."""
     lines: list[AnswerLine] = field(default_factory=list)
     rows: int = 0
 
@@ -37,7 +40,7 @@ class Draft:
         assert places, text
         if all(self.cites(place) for place in places):
             return False
-        shown = fill(" ".join(text.split()), self.values)
+        shown = fill(" ".join(text.split()), self.values_at(places[0]))
         shown = shown if _END.search(shown) else f"{shown}."
         return self._add(AnswerLine(text=shown, citations=places), at_any_length or not self.said)
 
@@ -45,7 +48,7 @@ class Draft:
         """The command of what was just said; only values that a shell takes as one word are filled in."""
         if not text:
             return False
-        shown = fill_command(_SPACES.sub("\n", text.strip()), self.values)
+        shown = fill_command(_SPACES.sub("\n", text.strip()), self.values_at(place))
         return self._add(AnswerLine(text=shown, form="command", citations=(place,)), at_any_length=False)
 
     def quote(self, line: Line) -> bool:
@@ -57,6 +60,13 @@ class Draft:
     def note(self, text: str) -> None:
         """A connecting word of the program's own; it states nothing about the failure."""
         self._add(AnswerLine(text=text, form="note"), at_any_length=True)
+
+    def values_at(self, place: str) -> dict[str, str]:
+        """The values for text of a place: an entry's text is about its own finding, whatever the answer is about."""
+        owner, mark, _ = place.rpartition("#")
+        if not mark or owner == self.entry or owner not in self.material.catalogue.heads:
+            return self.values
+        return conversation_values(finding_of(self.diagnosis, owner), self.diagnosis)
 
     def cites(self, place: str) -> bool:
         """Whether the answer has something from this place."""

@@ -83,6 +83,8 @@ def route(question: str, session: Session, material: Material) -> Route:
     english = is_english(question)
     if not english and is_named:
         intent = "what-is"
+    elif intent == "unknown" and ranks and session.diagnosis is not None:
+        intent = "lines"
     return Route(
         intent=intent,
         entries=entries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from assistant.chat.contract import Intent
@@ -56,6 +56,14 @@ def lines(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
             draft.quote(near.line)
 
 
+def lines_of(draft: Draft, diagnosis: Diagnosis, ranks: Sequence[int]) -> bool:
+    """The lines of certain ranks, whatever finding they prove; False where none is quoted in the verdict."""
+    found = [line for finding in in_order(diagnosis) for line in finding.evidence if line.rank in ranks]
+    for line in found[:6]:
+        draft.quote(line)
+    return bool(found)
+
+
 def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     """Where it began, as far as the logs say; then the suspects."""
     first = diagnosis.initiating or next(iter(in_order(diagnosis)), finding)
@@ -73,17 +81,20 @@ def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
 
 
 def when(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
-    """The findings on one time line, the focus first."""
+    """The findings on one time line, those that began first before the others."""
     clock = _words.Clock(diagnosis)
-    ordered = sorted(diagnosis.all_findings(), key=lambda item: (item is not finding, item.onset or "~"))
-    for item in ordered[:4]:
+    ours = [item for item in diagnosis.all_findings() if item.role != "unrelated" or item is finding]
+    ordered = sorted(ours, key=lambda item: item.onset or "~")
+    shown = ordered[:4] if finding is None or finding in ordered[:4] else [*ordered[:3], finding]
+    for item in shown:
         time = clock.when(item)
         if time:
             began = clock.began(item)
             text = f"{time}{f' ({began})' if began else ''}: {_words.title(item)}"
             draft.say(text, place_of(item))
     if not draft.said and ordered:
-        draft.say(f"The logs give no time for {_words.title(ordered[0])}", f"verdict#{ordered[0].id}")
+        first = finding or ordered[0]
+        draft.say(f"The logs give no time for {_words.title(first)}", f"verdict#{first.id}")
     if not draft.said and diagnosis.run.last_time:
         draft.say(f"The last record is of {clock.show(diagnosis.run.last_time)}", "verdict#run")
 

@@ -28,7 +28,8 @@ def command(
     """Run a job and diagnose its output at the end; the exit status is the job's.
 
     Its output goes through unchanged, signals reach it, and stdout stays its own: the result goes to stderr, or to
-    --report FILE. Of endless output the first and the last part are kept.
+    --report FILE. Of endless output the first and the last part are kept. Python jobs print unbuffered, so that their
+    last lines are not lost with them; set PYTHONUNBUFFERED yourself to decide otherwise.
     """
     from assistant.jobs.runner import run_job
 

@@ -48,13 +48,16 @@ def command(
         text = sys.stdin.buffer.read(MAX_STDIN).decode("utf-8", "replace").strip()
     if not text:
         raise click.UsageError("Nothing to search for: write some words or a line of a log", context)
-    from assistant.chat.search import open_search
+    from assistant.chat.search import WordSearch, open_search
 
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
     dense = "auto" if semantic is None else "always" if semantic else "never"
-    found = find(text, catalogue, open_search(catalogue, cache_dir() / "index"), limit, dense)
+    search = open_search(catalogue, cache_dir() / "index")
+    if semantic and isinstance(search, WordSearch):
+        console.say("no index is built for this corpus, so the search goes by words only.")
+    found = find(text, catalogue, search, limit, dense)
     if (format or settings.format) == "json":
         console.result(found.model_dump_json(by_alias=True, indent=2))
     else:

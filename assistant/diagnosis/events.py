@@ -75,6 +75,8 @@ class Event:
     """Why it cannot be placed in time; empty when it can."""
     quiet: bool = False
     """Printed at a level, or in a block, that says it was expected or handled."""
+    harmless: str = ""
+    """Why the corpus knows its line to be harmless; empty when it does not."""
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -131,6 +131,8 @@ class FindingBuilder:
                 if event.unrelated[:1].isdigit()
                 else f"{place}: {event.unrelated or event.unplaced}."
             )
+        if role == "recovered" and event.harmless:
+            return f"{place} is known to be harmless: {event.harmless}"
         if role == "recovered":
             return (
                 f"The job went on after {place}."

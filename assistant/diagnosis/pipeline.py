@@ -22,6 +22,7 @@ from assistant.diagnosis.collectives import (
 from assistant.diagnosis.events import Event, Tier, build_events
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
+from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
@@ -127,6 +128,7 @@ def _lines_of(episodes: Sequence[Episode]) -> set[int]:
 
 def judge(run: Run, facts: Facts) -> Ordered:
     """Decide which events are this job's, which it survived, and which came first."""
+    mark_harmless(run, facts.events)
     mark_unrelated(run, facts.events, facts.places, facts.clock)
     mark_recovered(facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])

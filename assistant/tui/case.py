@@ -237,7 +237,11 @@ class Dossier:
             ("looks like", list(alike.items())),
             ("related", [(key, "") for key in head.related]),
         ]
-        return [(label, found) for label, pairs in groups if (found := [self._neighbour(*pair) for pair in pairs if pair[0] in heads])]
+        return [
+            (label, found)
+            for label, pairs in groups
+            if (found := [self._neighbour(*pair) for pair in pairs if pair[0] in heads])
+        ]
 
     def _neighbour(self, key: str, note: str) -> Neighbour:
         head = self.case.catalogue.heads[key]

@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 
 from corpus.errors import CorpusError, UnknownEntryError
+from corpus.head import HARMLESS_NAME
 
 
 def find_file(root: Path, name: str) -> Path:
     """The file of an entry (or family) by id or alias; UnknownEntryError names the nearest one."""
     paths = {path.stem: path for path in sorted(root.glob("families/*.toml"))}
+    paths |= {path.stem: path for path in root.glob(HARMLESS_NAME)}
     paths |= {path.stem: path for path in sorted(root.glob("entries/*/*.toml"))}
     if not paths:
         raise CorpusError(f"`{root}` holds no entries.", "Name another directory with --corpus.")

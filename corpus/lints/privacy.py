@@ -44,6 +44,8 @@ def _files(knowledge: Knowledge) -> Iterator[tuple[Path, str]]:
     files = knowledge.files
     for file in (*files.family_files, *files.entry_files, *files.incident_files):
         yield file.path, file.text
+    if files.harmless_file is not None:
+        yield files.harmless_file.path, files.harmless_file.text
     beside = sorted((files.root / "incidents").rglob("*"))
     for path in (*files.healthy, *(path for path in beside if path.is_file() and path.suffix != ".toml")):
         yield path, path.read_text(encoding="utf-8", errors="replace")

@@ -27,6 +27,15 @@ def _sources(file: EntryFile) -> Iterator[tuple[KeyPath, str, Source]]:
             yield ("signature", index, "source", position), signature.name, source
 
 
+def imprecision(source: Source) -> str:
+    """Why a source does not lead to the very file, or nothing."""
+    if source.repo is not None and not _REPO.match(source.repo):
+        return f"repo `{source.repo}` is not owner/name"
+    if source.artifact is not None and not _ARTIFACT.match(source.artifact):
+        return f"artifact `{source.artifact}` names no version"
+    return ""
+
+
 @entry_rule(
     "C301",
     "verified entry without a signature",
@@ -48,10 +57,9 @@ def verified_has_signature(file: EntryFile, knowledge: Knowledge) -> Iterator[Fi
 def source_is_precise(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
     """Repositories are owner/name, artifacts name their version."""
     for where, name, source in _sources(file):
-        if source.repo is not None and not _REPO.match(source.repo):
-            yield at(file, where, f"`{name}`: repo `{source.repo}` is not owner/name.")
-        if source.artifact is not None and not _ARTIFACT.match(source.artifact):
-            yield at(file, where, f"`{name}`: artifact `{source.artifact}` names no version.")
+        reason = imprecision(source)
+        if reason:
+            yield at(file, where, f"`{name}`: {reason}.")
 
 
 @entry_rule(

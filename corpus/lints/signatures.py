@@ -135,12 +135,13 @@ def any_is_bounded(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
             alternatives = parsed(text)
             if isinstance(alternatives, str):
                 continue
-            reason = next((said for said in map(_any_misuse, alternatives) if said), "")
+            reason = next((said for said in map(any_misuse, alternatives) if said), "")
             if reason:
                 yield at(file, ("signature", index, *where), f"`{signature.name}`: {reason}.")
 
 
-def _any_misuse(parts: tuple[Part, ...]) -> str:
+def any_misuse(parts: tuple[Part, ...]) -> str:
+    """Why an `{any}` of this alternative bridges too much, or nothing."""
     places = [index for index, part in enumerate(parts) if part.kind == "any"]
     if len(places) > MAX_ANY:
         return f"{len(places)} `{{any}}` in one text; at most {MAX_ANY}"

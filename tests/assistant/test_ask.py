@@ -211,6 +211,12 @@ def test_search_reads_stdin(firstfault: Callable[..., Any], monkeypatch: pytest.
     assert firstfault("search", "-", "-n", "1").out.startswith(XID)
 
 
+def test_search_by_meaning_needs_an_index(firstfault: Callable[..., Any], fresh_home: Path) -> None:
+    ended = firstfault("search", "--semantic", "GPU has fallen off the bus")
+    assert ended.out.startswith(XID)
+    assert "no index is built" in ended.err
+
+
 def test_an_empty_search_is_a_usage_error(firstfault: Callable[..., Any]) -> None:
     ended = firstfault("search")
     assert ended.code == 2

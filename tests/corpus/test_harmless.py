@@ -102,6 +102,18 @@ def test_a_sample_that_does_not_match_fails_the_corpus_test(good: Path, edit: Ed
     assert kind == "harmless" and "does not match its sample (as printed)" in failure.problem
 
 
+def test_an_exception_that_stands_on_the_line_itself_fails_the_corpus_test(good: Path, edit: Edit) -> None:
+    edit(
+        good / "harmless.toml",
+        'unless = "frames',
+        'sample = "ERROR acme.palette: cannot dither at depth 3"\nunless = "frames',
+    )
+    assert list(run_all(read_corpus(good), ["harmless"])) == []
+    edit(good / "harmless.toml", 'unless = "frames exported from the preview"', 'unless = "cannot dither at depth"')
+    ((_, failure),) = run_all(read_corpus(good), ["harmless"])
+    assert "`unless` stands on the sample itself" in failure.problem
+
+
 def test_no_line_is_printed_by_a_run_that_an_incident_blames() -> None:
     """The line that an incident expects as the first fault is never called noise."""
     for incident in read_corpus(CORPUS).incidents:

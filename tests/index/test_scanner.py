@@ -153,7 +153,7 @@ def test_hashes_do_not_defeat_the_memory() -> None:
     data = b"".join(b"[rank%d]: address 0x%08x is bad\n" % (n % 9, n * 2654435761 % 2**32) for n in range(3000))
     scanner = Scanner(MATCHER)
     assert_exact(scan(data, scanner=scanner), data)
-    plans = scanner._local.worker._plans
+    plans = scanner._local.worker._lookup.plans
     assert sum(len(plan.shapes) for plan in plans) < 400
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from index.errors import BrokenIndexError, RetrievalError, StaleIndexError
-from index.store import BATCH, all_passages, build_store, load_store
+from index.store import BATCH, all_passages, build_store, load_store, open_store
 from tests.index.bodies import BUS, DISK, FAMILY, MEMORY, body, catalogue_of
 from tests.index.hashing import HashingEncoder
 
@@ -190,3 +190,19 @@ def test_a_cache_that_cannot_be_written_is_done_without(folder: Path, tmp_path: 
     (tmp_path / "file").write_text("", encoding="utf-8")
     build_store(folder, CATALOGUE, HashingEncoder(), cache=tmp_path / "file" / "vectors.sqlite3")
     load_store(folder, CATALOGUE.digest)
+
+
+def test_the_index_that_ships_serves_until_one_is_built(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "release"
+    monkeypatch.setattr("index.store.release_folder", lambda: shipped)
+    encoder = HashingEncoder()
+    with pytest.raises(BrokenIndexError, match="there is no index"):
+        open_store(folder, CATALOGUE.digest, encoder)
+    build_store(shipped, CATALOGUE, encoder, half=True)
+    assert len(open_store(folder, CATALOGUE.digest, encoder)) > 0
+    with pytest.raises(BrokenIndexError, match="there is no index"):
+        open_store(folder, "another corpus", encoder)
+    build_store(folder, catalogue_of(BUS, digest="another corpus"), encoder)
+    assert open_store(folder, "another corpus", encoder).manifest.corpus == "another corpus"

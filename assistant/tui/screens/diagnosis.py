@@ -92,9 +92,9 @@ class DiagnosisScreen(BaseScreen):
             with self.prevent(Tabs.TabActivated):
                 tabs.active = f"pane-{name}"
         if name == "findings":
-            self.query_one(Timeline).focus()
+            self.set_focus(self.query_one(Timeline))
         elif name == "talk":
-            self.query_one(Prompt).focus()
+            self.set_focus(self.query_one(Prompt))
         else:
             self.query_one(DossierPane).focus_body()
 

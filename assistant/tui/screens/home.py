@@ -48,7 +48,7 @@ class PathInput(PasteInput):
 
     def action_list(self) -> None:
         """Go to the list."""
-        self.screen.query_one(Choices).focus()
+        self.screen.set_focus(self.screen.query_one(Choices))
 
 
 class Choices(Rows):
@@ -112,11 +112,13 @@ class HomeScreen(BaseScreen):
             choices.set_rows([(f"path:{number}", Sheet().add(path)) for number, path in enumerate(self._matches)])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Open what was typed."""
+        """Open what was typed; with nothing typed, what the cursor of the list stands on."""
         event.stop()
         text = event.value.strip()
         if text:
             self.desk.post_message(OpenPaths((text,)))
+        else:
+            self.query_one(Choices).action_select()
 
     def on_pasted(self, event: Pasted) -> None:
         """A log was pasted."""

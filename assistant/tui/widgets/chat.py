@@ -88,7 +88,10 @@ class Chat(Vertical):
     async def say(self, text: str) -> None:
         """Show what the person asked or pasted."""
         self.spoken.append(("you", text))
-        self._question = Turn(Sheet().add(plain(text, BOLD), lead=plain("> ", BOLD)), "question")
+        sheet = Sheet()
+        for number, line in enumerate(text.splitlines()):
+            sheet.add(plain(line, BOLD), lead=plain("  " if number else "> ", BOLD))
+        self._question = Turn(sheet, "question")
         await self.query_one(Turns).add(self._question, beside=self._question)
 
     async def note(self, text: str) -> None:
@@ -104,16 +107,12 @@ class Chat(Vertical):
     def suggest(self, follow_ups: Sequence[str]) -> None:
         """Offer questions that are asked by their number or by a click."""
         self.follow_ups = tuple(follow_ups)[:4]
-        parts = [
-            Content.assemble((f"{number} ", BOLD), link(text, f"screen.follow({number})"))
-            for number, text in enumerate(self.follow_ups, 1)
-        ]
         sheet = Sheet()
-        for part in parts:
-            sheet.add(part)
+        for number, text in enumerate(self.follow_ups, 1):
+            sheet.add(link(text, f"screen.follow({number})"), lead=plain(f"{number} ", BOLD))
         line = self.query_one("#follow-ups", Static)
         line.update(sheet)
-        line.display = bool(parts)
+        line.display = bool(self.follow_ups)
 
     def numbered(self, text: str) -> str | None:
         """The follow-up that a typed number means."""

@@ -154,7 +154,7 @@ class DossierPane(Vertical):
         page = self.query_one(f"#{self.section}")
         target = page if page.can_focus else next((item for item in page.query("*") if item.focusable), None)
         if target is not None:
-            target.focus()
+            self.screen.set_focus(target)
 
     def _fill(self) -> None:
         name = self.section

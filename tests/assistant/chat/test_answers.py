@@ -97,6 +97,17 @@ def test_first_place(talk_about: Callable[[str], Conversation], question: str, f
     assert answer.entry == XID
 
 
+def test_a_restart_is_decided_by_the_fault_that_is_spoken_of(talk_about: Callable[[str], Conversation]) -> None:
+    """The timeout behind it may be restarted on the same nodes, the lost card may not."""
+    answer = talk_about("xid-79").ask("may I restart on the same nodes?")
+    assert places(answer)[0] == f"{XID}#restart"
+    assert not any(place.startswith(WATCHDOG) for place in places(answer))
+
+
+def test_the_lines_of_one_rank(talk_about: Callable[[str], Conversation]) -> None:
+    assert places(talk_about("symptom-only").ask("what did rank 0 see?")) == ["<stdin>:402"]
+
+
 def test_the_text_of_a_faq_is_quoted_in_full(talk_about: Callable[[str], Conversation], material: Material) -> None:
     answer = talk_about("xid-79").ask("What should operations do with this node?")
     assert material.body(XID)["faq"][1]["a"].replace("<pci>", "0000:8a:00") in answer.answer

@@ -38,12 +38,21 @@ def test_answers_carry_the_values(talk_about: Callable[[str], Conversation]) -> 
     assert "nodename=node-b" in answer.answer
 
 
+def test_each_entrys_text_is_about_its_own_finding(talk_about: Callable[[str], Conversation]) -> None:
+    """Rank 5 lost its GPU, the others waited: a comparison must not say that rank 5 waited."""
+    talk = talk_about("xid-79")
+    answer = talk.ask("what is the difference between f1 and f2?")
+    assert "GPU 0000:8a:00" in answer.answer
+    assert "number 918233" in answer.answer
+    assert "Rank 5 waited" not in answer.answer
+
+
 def test_unknown_values_stay_visible(talk_of: Callable[[str], Conversation]) -> None:
     assert "<pci>" in talk_of("xid-79-gpu-fell-off-bus").ask("what is it?").answer
 
 
 def test_a_value_that_a_shell_would_obey_stays_out_of_commands(material: Material) -> None:
-    draft = Draft(material, values={"host": "node; rm -rf /"})
+    draft = Draft(material, values={"host": "node; rm -rf /"}, entry="cuda-oom")
     draft.say("Drain <host>.", "cuda-oom#fix-1")
     draft.command("drain <host>", "cuda-oom#fix-1")
     assert [line.text for line in draft.lines] == ["Drain node; rm -rf /.", "drain <host>"]

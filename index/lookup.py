@@ -1,0 +1,278 @@
+"""Looking up hits: which texts stand on the line of each, and which rank its line names.
+
+The hits of one literal in a block are looked up together, in loops that do
+little for each of them. In a storm the short way settles them by the characters
+around the literal; else the shapes of their lines do (`index.shapes`); and a
+line whose shape is new is read in full.
+"""
+
+from __future__ import annotations
+
+from corpus.match import Matcher
+from index.blocks import Block, Limits
+from index.shapes import (
+    HEAD,
+    LONGEST_LINE,
+    MASK,
+    MOST_SHAPES,
+    NOWHERE,
+    UNKNOWN,
+    Core,
+    Group,
+    Plan,
+    Shape,
+    ShapeReader,
+    hexless,
+    rank_of_head,
+)
+from index.tallies import Track
+
+COMMON = 4
+"""Hits of one literal in a block from which the short way is tried."""
+MOST_RANK_HITS = 4096
+"""Hits of a text that are kept because they bring a new rank; the set of ranks is exact beyond it."""
+SELDOM = 4
+"""Shapes of a literal that are read before it counts as one that comes often."""
+
+
+class Lookup:
+    """The plans of all literals, and the tracks of the texts found in the present source."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._reader = ShapeReader(matcher)
+        self.plans = self._reader.plans()
+        self.touched: set[Group] = set()
+        """Groups with places in the present block."""
+        self._used: set[Group] = set()
+        self.start(Limits())
+
+    def start(self, limits: Limits) -> None:
+        """Forget the source before."""
+        self.begin(Block(b"\n", 1, starts_line=True, ends_line=True))
+        for group in self._used:
+            group.known.clear()
+            group.heads.clear()
+        self._used.clear()
+        self._limits = limits
+        self.tracks: dict[int, Track] = {}
+
+    def begin(self, block: Block) -> None:
+        """Turn to the next block."""
+        for group in self.touched:
+            group.places.clear()
+        self._used |= self.touched
+        self.touched.clear()
+        self._block = block
+        self._simple: bool | None = None
+
+    def track(self, atom: int) -> Track:
+        """What is known of a text in the present source."""
+        track = self.tracks.get(atom)
+        if track is None:
+            track = self.tracks[atom] = Track.start(self._limits)
+        return track
+
+    # ---- the hits of one literal in a block
+
+    def look_up(self, plan: Plan, ends: list[int]) -> None:
+        """Find out what stands on the lines of these hits, given by where the literal ends."""
+        text = self._block.text
+        rfind = text.rfind
+        places = [rfind(b"\n", 0, end) for end in ends]
+        is_common = len(ends) >= COMMON and plan.core is not Core.NONE
+        if is_common and self._is_simple() and self._settle_by_core(plan, ends, places):
+            return
+        if plan.is_far:
+            find = text.find
+            stops = [find(b"\n", end) + 1 for end in ends]
+            keys = [text[place:stop].translate(MASK) for place, stop in zip(places, stops, strict=True)]
+            if plan.has_hashes:
+                keys = [hexless(key) for key in keys]
+        else:
+            keys = [text[place : end + 1].translate(MASK) for place, end in zip(places, ends, strict=True)]
+        shapes: list[Shape | None] = list(map(plan.get, keys))
+        if plan.digits:
+            shapes = [
+                shape if shape is None or not shape.spans else shape.forks.get(_values(shape, text, place))
+                for shape, place in zip(shapes, places, strict=True)
+            ]
+        if None in shapes:
+            shapes = [
+                self._miss(plan, end) if shape is None else shape for shape, end in zip(shapes, ends, strict=True)
+            ]
+            if None in shapes:
+                places = [place for shape, place in zip(shapes, places, strict=True) if shape is not None]
+        self._note(plan, [shape for shape in shapes if shape is not None], places)
+
+    def _is_simple(self) -> bool:
+        if self._simple is None:
+            self._simple = self._block.is_simple()
+        return self._simple
+
+    def _settle_by_core(self, plan: Plan, ends: list[int], places: list[int]) -> bool:
+        """The short way of a storm: one text, shown by what stands around it, in lines that begin with a rank."""
+        text = self._block.text
+        if not self._knows_cores(plan, ends) or len(set(places)) != len(places):
+            return False
+        heads = {text[place + 1 : place + 1 + HEAD] for place in places}
+        group = plan.group(plan.atoms)
+        if not heads <= group.heads:
+            ranks = {head: rank_of_head(head) for head in heads}
+            if None in ranks.values():
+                return False
+            for place in places:
+                self._meet(group, ranks[text[place + 1 : place + 1 + HEAD]] or 0, place)
+            group.heads |= heads
+        group.places += places
+        self.touched.add(group)
+        return True
+
+    def _knows_cores(self, plan: Plan, ends: list[int]) -> bool:
+        """Whether what stands around the literal shows the text in each of these lines."""
+        text = self._block.text
+        reach = plan.reach
+        if plan.core is Core.UNKNOWN:
+            plan.core = self._reader.core_of(plan, text, ends[0])
+        if plan.core is Core.LITERAL:
+            cores = {text[end - reach : end + 1] for end in ends}
+            return cores <= plan.cores or self._learn_cores(plan, dict(zip(cores, cores, strict=True)))
+        if plan.core is Core.NONE:
+            return False
+        find = text.find
+        rests = [text[end - reach : find(b"\n", end)] for end in ends]
+        shapes = [rest.translate(MASK) for rest in rests]
+        if plan.has_hashes:
+            shapes = [hexless(shape) for shape in shapes]
+        return plan.cores.issuperset(shapes) or self._learn_cores(plan, dict(zip(shapes, rests, strict=True)))
+
+    def _learn_cores(self, plan: Plan, samples: dict[bytes, bytes]) -> bool:
+        """Read one sample of each new kind; False when one does not show the text by itself."""
+        if len(plan.cores) > MOST_SHAPES:
+            plan.cores.clear()
+        new = [shape for shape in samples if shape not in plan.cores]
+        shown = [shape for shape in new if self._reader.shows(plan, samples[shape])]
+        plan.cores.update(shown)
+        return len(shown) == len(new)
+
+    def _note(self, plan: Plan, shapes: list[Shape], places: list[int]) -> None:
+        """Hand the places to the groups of their shapes, and look for new ranks."""
+        text = self._block.text
+        kinds = set(shapes)
+        if len(kinds) == 1:
+            (shape,) = kinds
+            if shape.high:
+                low, high = shape.low, shape.high
+                tokens = {text[place + low : place + high] for place in places}
+                if not tokens <= shape.known:
+                    self._meet_ranks(plan, shapes, places)
+        else:
+            self._meet_ranks(plan, shapes, places)
+        groups = {shape.group for shape in kinds}
+        if len(groups) == 1:
+            (group,) = groups
+            group.places += places
+        else:
+            for shape, place in zip(shapes, places, strict=True):
+                shape.places.append(place)
+        self.touched.update(groups)
+
+    def _meet_ranks(self, plan: Plan, shapes: list[Shape], places: list[int]) -> None:
+        text = self._block.text
+        for shape, place in zip(shapes, places, strict=True):
+            if shape.high and text[place + shape.low : place + shape.high] not in shape.known:
+                self._meet_rank(plan, shape, place)
+
+    # ---- a hit whose shape was not found at once
+
+    def _miss(self, plan: Plan, end: int) -> Shape | None:
+        """The shape of the line, or None when the line was counted by an earlier occurrence."""
+        text = self._block.text
+        place = text.rfind(b"\n", 0, end)
+        if text.find(plan.literal, place + 1, end - 1) >= 0:
+            return None
+        stop = text.find(b"\n", end) + 1
+        return self._find(plan, text, place, end, stop) or self._learn(plan, text, place, end, stop)
+
+    @staticmethod
+    def _find(plan: Plan, text: bytes, place: int, end: int, stop: int) -> Shape | None:
+        """The shape of the line up to the literal, of the whole line, or of the line without its hashes."""
+        after = 1
+        shape = plan.get(text[place : end + 1].translate(MASK))
+        if shape is None:
+            after = stop - end
+            key = text[place:stop].translate(MASK)
+            shape = plan.get(key)
+            if shape is None and plan.learned > SELDOM:
+                shape = plan.get(hexless(key))
+        if shape is None:
+            return None
+        plan.is_far = after != 1
+        return shape.forks.get(_values(shape, text, place)) if shape.spans else shape
+
+    def _learn(self, plan: Plan, text: bytes, place: int, end: int, stop: int) -> Shape:
+        """Read a line whose shape is new, and remember what stands on it."""
+        plan.learned += 1
+        line = text[place + 1 : stop - 1]
+        if len(line) > LONGEST_LINE and b"\r" in line:
+            # Megabytes of a progress bar: the redraw with the literal stands for the line.
+            line = text[max(place, text.rfind(b"\r", place, end)) + 1 : stop - 1].partition(b"\r")[0]
+            self._block.cuts[place] = line
+        masked = text[place:stop].translate(MASK)
+        layout = self._reader.layout(masked)
+        atoms, ranks = self._reader.read(plan, line, needs_rank=layout is None)
+        shape = Shape(plan.group(atoms), *(layout or ()))
+        for rank in ranks:
+            self._meet(shape.group, rank, place)
+        if len(ranks) > 1 or stop - place > LONGEST_LINE or not self._reader.is_plain(plan, line, masked):
+            shape.low, shape.high = NOWHERE if layout is None and ranks else (shape.low, shape.high)
+            return shape
+        if ranks:
+            shape.low, shape.high = UNKNOWN
+        if self._is_settled_early(plan, shape, text[place + 1 : end + 1], ranks):
+            masked = masked[: end + 1 - place]
+            if not plan.is_early:
+                # Whole lines remembered so far would be looked up in vain, or by turns with the first parts.
+                plan.is_early = True
+                plan.shapes.clear()
+        plan.remember(masked, shape, text[place:stop], is_common=plan.learned > SELDOM)
+        return shape
+
+    def _is_settled_early(self, plan: Plan, shape: Shape, start: bytes, ranks: set[int]) -> bool:
+        """Whether the line up to the literal says all, so that what follows need not be looked at.
+
+        Tried only once a literal comes often, because it means to read a line twice.
+        """
+        if plan.learned <= SELDOM or plan.late_ends > SELDOM or not (plan.is_single and shape.group.atoms):
+            return False
+        atoms, same_ranks = self._reader.read(plan, start, needs_rank=bool(ranks))
+        is_settled = b"{" not in start and atoms == shape.group.atoms and (not ranks or same_ranks == ranks)
+        plan.late_ends += not is_settled
+        return is_settled
+
+    # ---- ranks
+
+    def _meet_rank(self, plan: Plan, shape: Shape, place: int) -> None:
+        """A line whose rank was not seen yet with these texts, or whose rank stands nobody knows where."""
+        text = self._block.text
+        line = text[place + 1 : text.find(b"\n", place + 1)]
+        if (shape.low, shape.high) == UNKNOWN:
+            shape.low, shape.high = self._reader.locate_rank(plan, line) or NOWHERE
+        if shape.high == NOWHERE[1]:
+            for rank in self._reader.read(plan, line)[1]:
+                self._meet(shape.group, rank, place)
+            return
+        token = text[place + shape.low : place + shape.high]
+        shape.known.add(token)
+        self._meet(shape.group, int(token), place)
+
+    def _meet(self, group: Group, rank: int, place: int) -> None:
+        for atom in group.atoms:
+            track = self.track(atom)
+            if rank not in track.tally.ranks:
+                track.tally.ranks.add(rank)
+                if len(track.tally.ranks) <= MOST_RANK_HITS:
+                    track.ranked.append(place)
+
+
+def _values(shape: Shape, text: bytes, place: int) -> tuple[bytes, ...]:
+    return tuple(text[place + low : place + high] for low, high in shape.spans)

@@ -1,0 +1,271 @@
+"""Retrieval: entries that may answer, by meaning, by words and by literals, fused by rank.
+
+Each channel orders the entries by their best passages; the fused score of an
+entry is the weighted sum of 1 / (K + rank) over the channels. Ranks, not raw
+scores, are fused: cosine and BM25 have no common scale. Ties go by id.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from corpus.catalogue import Catalogue
+from corpus.match import Matcher
+from corpus.record import Record
+from index.encoder import Encoder
+from index.errors import REBUILD, BrokenIndexError
+from index.lexical import LexicalIndex
+from index.passages import Passage, entry_passages, family_passages
+from index.query import Query, read_query
+from index.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Scores = NDArray[np.float32]
+    Mask = NDArray[np.bool_]
+
+Dense = Literal["auto", "always", "never"]
+CHANNELS = ("dense", "lexical", "literal")
+FUSION_K = 10
+"""Smaller than the usual 60: the first ranks of a channel are to weigh more than broad agreement."""
+SUPPORT = (1.0, 0.5, 0.25)
+"""What the best, second and third passage of an entry add to its score in a channel: an entry that speaks
+of the matter in several places answers better than one that mentions it."""
+DEPTH = 100
+"""Entries of a channel that take part in the fusion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each channel counts; set on the development questions only."""
+
+    dense: float
+    lexical: float
+    literal: float = 3.0
+
+
+QUESTION = Weights(dense=1.0, lexical=1.0)
+LOG = Weights(dense=0.5, lexical=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One entry with its best passage."""
+
+    entry: str
+    passage: Passage
+    score: float
+    """The fused score; comparable within one answer only."""
+    channels: dict[str, int] = field(default_factory=dict)
+    """Rank from 1 in each channel that found it."""
+    similarity: float | None = None
+    """Cosine of its nearest passage to the query, where the dense channel ran."""
+
+
+class Retriever:
+    """Searches one index of one catalogue; safe to use from several threads."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        store: Store,
+        lexical: LexicalIndex | None = None,
+        encoder: Encoder | None = None,
+        *,
+        question: Weights = QUESTION,
+        log: Weights = LOG,
+    ) -> None:
+        """Take the parts; without an encoder the dense channel never runs."""
+        self._weights = {False: question, True: log}
+        self.catalogue = catalogue
+        self.store = store
+        self.lexical = lexical or store.lexical
+        self.encoder = encoder
+        self._matcher: Matcher | None = None
+        self._lock = threading.Lock()
+        import numpy as np
+
+        keys = [identifier.rpartition("#") for identifier in store.ids]
+        self._names = sorted({entry for entry, _, _ in keys})
+        self._numbers = {entry: number for number, entry in enumerate(self._names)}
+        self._entry = np.array([self._numbers[entry] for entry, _, _ in keys], dtype=np.int32)
+        """Of every passage the number of its entry; entries are numbered by id, so ties fall in that order."""
+        self._kind = np.array([key.rpartition("-")[0] for _, _, key in keys], dtype=np.str_)
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Collection[str] | None = None,
+        entries: Collection[str] | None = None,
+        k: int = 20,
+        dense: Dense = "auto",
+        literal: bool = True,
+    ) -> list[Result]:
+        """The k entries that answer best, each with its best passage.
+
+        `kinds` and `entries` restrict the passages; families (`family:<id>`)
+        take part only when `entries` names them. In `auto` the dense channel
+        runs for questions, and for logs whose literals name no failure.
+        """
+        asked = read_query(query)
+        allowed = self._allowed(kinds, entries)
+        if not allowed.any():
+            return []
+        weights = self._weights[asked.is_log]
+        orders: dict[str, list[str]] = {}
+        if literal:
+            named = self.literal_entries(asked.records)
+            orders["literal"] = [entry for entry in named if entries is None or entry in entries]
+        scores: dict[str, Scores] = {"lexical": self.lexical.scores(asked.words)}
+        if self._wants_dense(dense, asked, orders.get("literal", [])) and self.encoder is not None:
+            scores["dense"] = self.store.scores(self.encoder.encode(asked.windows))
+        for channel, found in scores.items():
+            floor = 0.0 if channel == "lexical" else -1.0
+            orders[channel] = self._order(found, allowed, floor)
+        return self._fuse(orders, scores, allowed, weights, k)
+
+    def passages(
+        self,
+        query: str,
+        *,
+        kinds: Collection[str] | None = None,
+        entries: Collection[str] | None = None,
+        k: int = 10,
+        dense: Dense = "auto",
+    ) -> list[Result]:
+        """The k passages that answer best, several of one entry where they do; no literal channel."""
+        asked = read_query(query)
+        allowed = self._allowed(kinds, entries)
+        scores: dict[str, Scores] = {"lexical": self.lexical.scores(asked.words)}
+        if dense != "never" and self.encoder is not None:
+            scores["dense"] = self.store.scores(self.encoder.encode(asked.windows))
+        fused, ranks = self._passage_fusion(scores, allowed, self._weights[asked.is_log])
+        best = sorted((number for number in fused), key=lambda n: (-fused[n], self.store.ids[n]))[:k]
+        return [
+            Result(
+                self._entry_of(number), self.passage(number), round(fused[number], 6), ranks[number],
+                round(float(scores["dense"][number]), 4) if "dense" in scores else None,
+            )
+            for number in best
+        ]  # fmt: skip
+
+    def literal_entries(self, records: Iterable[Record]) -> list[str]:
+        """Entries with a signature of any tier on these records: failures first, then the longer match."""
+        with self._lock:
+            if self._matcher is None:
+                self._matcher = Matcher(self.catalogue.heads.values(), self.catalogue.literals, with_candidates=True)
+        found = self._matcher.scan_records(records)
+        if not found:
+            return []
+        resolved = self._matcher.resolve(found)
+        heads = self.catalogue.heads
+        best: dict[str, tuple[int, int]] = {}
+        for hit in resolved.hits:
+            key = (heads[hit.entry].rank, hit.start - hit.end)
+            best[hit.entry] = min(best.get(hit.entry, key), key)
+        named = sorted(best, key=lambda entry: (best[entry], entry))
+        # Its text stands there, its context does not: worth verifying, after the others.
+        return named + sorted({item.entry for item in resolved.unmet} - set(named))
+
+    def passage(self, number: int) -> Passage:
+        """The passage at a position of the index; raises BrokenIndexError when the corpus lacks it."""
+        entry, identifier = self._entry_of(number), self.store.ids[number]
+        if entry.startswith("family:"):
+            passages = family_passages(self.catalogue.family(entry.removeprefix("family:")))
+        else:
+            passages = entry_passages(self.catalogue.body(entry))
+        for passage in passages:
+            if passage.id == identifier:
+                return passage
+        raise BrokenIndexError(f"the corpus has no passage `{identifier}`.", REBUILD)
+
+    def _wants_dense(self, mode: Dense, asked: Query, named: list[str]) -> bool:
+        if mode != "auto":
+            return mode == "always"
+        return not asked.is_log or not any(self.catalogue.heads[entry].rank == 0 for entry in named)
+
+    def _allowed(self, kinds: Collection[str] | None, entries: Collection[str] | None) -> Mask:
+        """Which passages may answer, of shape (passages,)."""
+        import numpy as np
+
+        wanted = self.catalogue.heads if entries is None else entries
+        allowed: Mask = np.array([entry in wanted for entry in self._names], dtype=bool)[self._entry]
+        return allowed if kinds is None else allowed & np.isin(self._kind, list(kinds))
+
+    def _order(self, scores: Scores, allowed: Mask, floor: float) -> list[str]:
+        """Entries by their best allowed passages above the floor (see SUPPORT), ties by id."""
+        import numpy as np
+
+        mine = np.flatnonzero(allowed & (scores > floor))
+        mine = mine[np.lexsort((-scores[mine], self._entry[mine]))]
+        entries = self._entry[mine]
+        first = np.flatnonzero(np.diff(entries, prepend=-1))
+        place = np.arange(len(mine)) - np.repeat(first, np.diff(first, append=len(mine)))
+        support = np.array([*SUPPORT, 0.0])[np.minimum(place, len(SUPPORT))]
+        sums = np.zeros(len(self._names))
+        np.add.at(sums, entries, scores[mine] * support)
+        # An entry whose scores are all above the floor but sum to nothing is still found.
+        sums[np.setdiff1d(np.arange(len(self._names)), entries)] = -np.inf
+        order = np.argsort(-sums, kind="stable")[:DEPTH]
+        return [self._names[number] for number in order if sums[number] > -np.inf]
+
+    def _fuse(
+        self, orders: dict[str, list[str]], scores: dict[str, Scores], allowed: Mask, weights: Weights, k: int
+    ) -> list[Result]:
+        fused: dict[str, float] = {}
+        channels: dict[str, dict[str, int]] = {}
+        for channel in CHANNELS:
+            for rank, entry in enumerate(orders.get(channel, []), start=1):
+                fused[entry] = fused.get(entry, 0.0) + getattr(weights, channel) / (FUSION_K + rank)
+                channels.setdefault(entry, {})[channel] = rank
+        best = sorted(fused, key=lambda entry: (-fused[entry], entry))[:k]
+        numbers = self._best_passages(best, scores, allowed, weights)
+        results = []
+        for entry in best:
+            if entry not in numbers:
+                continue
+            number, similarity = numbers[entry]
+            results.append(Result(entry, self.passage(number), round(fused[entry], 6), channels[entry], similarity))
+        return results
+
+    def _best_passages(
+        self, entries: Collection[str], scores: dict[str, Scores], allowed: Mask, weights: Weights
+    ) -> dict[str, tuple[int, float | None]]:
+        """Of each entry the passage that both channels like best, and the highest cosine."""
+        import numpy as np
+
+        value = np.zeros(len(self.store.ids), dtype=np.float32)
+        for name, found in scores.items():
+            # Within one answer the scores are set against the best passage of their channel.
+            value += getattr(weights, name) * found / max(float(found.max(initial=0.0)), 1e-6)
+        chosen: dict[str, tuple[int, float | None]] = {}
+        for entry in entries:
+            mine = np.flatnonzero((self._entry == self._numbers.get(entry, -1)) & allowed)
+            if len(mine):
+                cosine = round(float(scores["dense"][mine].max()), 4) if "dense" in scores else None
+                chosen[entry] = int(mine[value[mine].argmax()]), cosine
+        return chosen
+
+    def _passage_fusion(
+        self, scores: dict[str, Scores], allowed: Mask, weights: Weights
+    ) -> tuple[dict[int, float], dict[int, dict[str, int]]]:
+        import numpy as np
+
+        fused: dict[int, float] = {}
+        ranks: dict[int, dict[str, int]] = {}
+        for channel, found in scores.items():
+            mine = np.flatnonzero(allowed & (found > 0 if channel == "lexical" else True))
+            listed = [int(number) for number in mine[np.argsort(-found[mine], kind="stable")[:DEPTH]]]
+            for rank, number in enumerate(listed, start=1):
+                fused[number] = fused.get(number, 0.0) + getattr(weights, channel) / (FUSION_K + rank)
+                ranks.setdefault(number, {})[channel] = rank
+        return fused, ranks
+
+    def _entry_of(self, number: int) -> str:
+        return self._names[int(self._entry[number])]
