@@ -112,9 +112,9 @@ class Answerer:
                 draft.say(sections.RESTART[about.body["restart"]], about.at("restart"))
             draft.say(best.answer, best.citation)
             self._support(draft, about, route.intent, best)
-        elif (elsewhere := self._elsewhere(route, faqs)) is not None:
+        elif not self._is_verdicts(route, session) and (elsewhere := self._elsewhere(route, faqs)) is not None:
             return self._from_another(elsewhere, route, session)
-        elif not self._knows(route, session):
+        elif not self._is_verdicts(route, session) and not self._knows(route, session):
             return self._unknown(draft, about, route, session, faqs)
         else:
             confidence = self._by_wish(draft, about, route, session, faqs)
@@ -250,6 +250,10 @@ class Answerer:
             order = sorted(range(len(pieces)), key=lambda at: (-weights.covered(words, content(pieces[at])), at))
             pieces = [pieces[at] for at in sorted(order[:2])]
         draft.say(" ".join(pieces), passage.id)
+
+    def _is_verdicts(self, route: Route, session: Session) -> bool:
+        """Whether the verdict answers, whatever words the question uses."""
+        return session.diagnosis is not None and route.intent in story.TELLERS
 
     def _knows(self, route: Route, session: Session) -> bool:
         """Whether the material speaks of what the question is about at all."""

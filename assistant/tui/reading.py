@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from assistant.tui.case import Case
 from corpus.errors import FirstfaultError
 
 if TYPE_CHECKING:
+    from assistant.tui.case import Case
     from assistant.tui.jobs import Reporter
     from assistant.tui.services import Demo
     from corpus.catalogue import Catalogue
@@ -59,7 +59,9 @@ def read_pipe(pipe: BinaryIO, catalogue: Catalogue, version: str, report: Report
 def _case(
     paths: Sequence[str], catalogue: Catalogue, version: str, report: Reporter, stdin: BinaryIO | None, name: str
 ) -> Case:
+    # Verdicts need pydantic, which the first screen does not wait for.
     from assistant.diagnosis import pipeline
+    from assistant.tui.case import Case
 
     outcome = pipeline.diagnose_run(
         paths, catalogue=catalogue, options=pipeline.Options(version=version), stdin=stdin, progress=report

@@ -125,7 +125,7 @@ def _wrapped(row: Row, width: int) -> list[Content]:
     indent = min(row.indent, max(0, width - _LEAST - row.lead.cell_length))
     if row.lead.cell_length > _HANG and width < _NARROW:
         # Hanging under the text after a long lead would leave a column of single words.
-        lines = Content.assemble(row.lead, row.text).wrap(max(_LEAST, width - indent - 2))
+        lines = Content.assemble(row.lead.rstrip(), " ", row.text).wrap(max(_LEAST, width - indent - 2))
         return [Content.assemble(" " * indent, lines[0]), *(Content.assemble(" " * (indent + 2), x) for x in lines[1:])]
     left = " " * (indent + row.lead.cell_length)
     lines = row.text.wrap(max(_LEAST, width - len(left)))

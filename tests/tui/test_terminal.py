@@ -95,6 +95,7 @@ def test_demo_three_questions_a_tick_a_walk_and_the_verdict_stays(terminal: Term
     terminal.keys("Space")
     terminal.wait("[x] 1.")
     terminal.keys("F3")
+    terminal.wait("┏━ F3")
     terminal.type("/related")
     terminal.keys("Enter")
     terminal.wait("brings about")
@@ -104,7 +105,7 @@ def test_demo_three_questions_a_tick_a_walk_and_the_verdict_stays(terminal: Term
     terminal.wait("The graph around an entry")
     terminal.keys("Escape")
     terminal.keys("C-q")
-    terminal.wait("READY>")
+    terminal.wait("MORE  ", "READY>")
     left = terminal.scrollback()
     assert "INITIATING   rank 5 on node-b" in left
     assert "F3 Conversation" not in left
@@ -120,7 +121,7 @@ def test_a_pipe_leaves_the_keys_to_the_terminal(terminal: Terminal) -> None:
     terminal.keys("Enter")
     terminal.wait("[x] 1.")
     terminal.keys("C-q")
-    terminal.wait("READY>")
+    terminal.wait("MORE  ", "READY>")
     assert "GPU fell off the PCIe bus" in terminal.scrollback()
 
 
@@ -132,4 +133,4 @@ def test_a_log_on_the_command_line_in_a_narrow_terminal(terminal: Terminal) -> N
     terminal.run("resize-window", "-x", "130", "-y", "40")
     terminal.wait("F4 Entry", "Overview", "DOWNSTREAM")
     terminal.keys("C-q")
-    terminal.wait("READY>")
+    terminal.wait("MORE  ", "READY>")

@@ -55,7 +55,7 @@ class DiagnosisScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Headline, pane tabs, panes, progress, keys."""
         yield Static(id="headline", markup=False)
-        yield PaneTabs(*(Tab(label, id=f"pane-{name}") for name, label in PANES.items()), active="pane-talk")
+        yield PaneTabs(*(Tab(label, id=f"pane-{name}") for name, label in PANES.items()))
         with Horizontal(id="panes"):
             yield Timeline(id="findings", classes="pane")
             yield Chat(id="talk", classes="pane -active")
@@ -67,6 +67,7 @@ class DiagnosisScreen(BaseScreen):
         """Name the panes and show the case."""
         for name, label in PANES.items():
             self.query_one(f"#{name}").border_title = label
+        self._mark("talk")
         await self.show_case(self.case)
 
     async def show_case(self, case: Case) -> None:

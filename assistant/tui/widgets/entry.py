@@ -119,8 +119,9 @@ class DossierPane(Vertical):
         lead = "‹ " * min(len(self._trail), 5)
         sheet.add(plain(name, BOLD), lead=plain(lead, MUTED))
         notes = [finding.id if finding is not None else "not in this verdict" if self._trail else ""]
-        notes += [self.dossier.entry or ""] + (["Backspace walks back"] if self._trail else [])
-        return sheet.add("  ".join(note for note in notes if note), style=MUTED)
+        notes += [self.dossier.entry or ""]
+        sheet.add("  ".join(note for note in notes if note), style=MUTED)
+        return sheet.add("Backspace walks back" if self._trail else "", style=MUTED)
 
     # ---- tabs
 

@@ -1,6 +1,6 @@
 """Scripted talks: what each turn wants, what it is about, and the places it must cite.
 
-A talk is a TOML file: `case` (a case of tests/evaluation/open.jsonl) or `entry`, and turns with `ask` or `paste`.
+A talk is a TOML file: `case` (of tests/evaluation/open.jsonl), `story` (a verdict of conftest) or `entry`, and turns with `ask` or `paste`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 from assistant.chat.conversation import Conversation
 from assistant.chat.session import Session, from_json, start, to_json
 from assistant.diagnosis import pipeline
+from assistant.verdict import Diagnosis
 from corpus.catalogue import Catalogue
 
 SCRIPTS = sorted((Path(__file__).parent / "conversations").glob("*.toml"))
@@ -22,7 +23,9 @@ CASES = Path(__file__).parents[2] / "evaluation" / "open.jsonl"
 KNOWN = {"ask", "paste", "intent", "entry", "confidence", "cites", "says"}
 
 
-def begin(script: dict[str, Any], catalogue: Catalogue, folder: Path) -> Session:
+def begin(script: dict[str, Any], catalogue: Catalogue, stories: dict[str, Diagnosis], folder: Path) -> Session:
+    if "story" in script:
+        return start(stories[script["story"]])
     if "entry" in script:
         return Session(focus=(script["entry"],))
     cases = {case["id"]: case for case in map(json.loads, CASES.read_text(encoding="utf-8").splitlines())}
@@ -32,9 +35,9 @@ def begin(script: dict[str, Any], catalogue: Catalogue, folder: Path) -> Session
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_talk(path: Path, catalogue: Catalogue, tmp_path: Path) -> None:
+def test_talk(path: Path, catalogue: Catalogue, stories: dict[str, Diagnosis], tmp_path: Path) -> None:
     script = tomllib.loads(path.read_text(encoding="utf-8"))
-    session = begin(script, catalogue, tmp_path)
+    session = begin(script, catalogue, stories, tmp_path)
     for number, turn in enumerate(script["turn"], start=1):
         assert set(turn) <= KNOWN
         talk = Conversation(catalogue, session)
