@@ -89,7 +89,8 @@ def build_events(
     run: Run, hits: Sequence[Hit], episodes: Sequence[Sequence[Episode]], places: Places, clock: RunClock
 ) -> list[Event]:
     """All events of a run, in order of source and line."""
-    events = [_from_hit(run, hit, episodes[hit.source]) for hit in hits]
+    by_line = [_by_line(found) for found in episodes]
+    events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
     covered = _covered(events)
     for source, found in enumerate(episodes):
         events += [_from_episode(source, episode) for episode in found if (source, id(episode)) not in covered]
@@ -103,6 +104,15 @@ def build_events(
         event.attempt = _attempt(event, run, restarts)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
+
+
+def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
+    """The episodes that have a record on each line."""
+    found: dict[int, list[Episode]] = {}
+    for episode in episodes:
+        for number in {record.number for record in (*episode.lines, episode.decisive)}:
+            found.setdefault(number, []).append(episode)
+    return found
 
 
 def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
@@ -123,8 +133,6 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
 
 def _holds(episode: Episode, hit: Hit) -> bool:
     """Whether a hit lies in an episode: on its decisive record, or in its stream's lines."""
-    if not episode.first <= hit.record.number <= episode.last:
-        return False
     return episode.decisive.number == hit.record.number or episode.stream == hit.record.stream
 
 

@@ -8,8 +8,10 @@ of inference servers, and the lines by which programs say that they are done.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from corpus.record import Record
 
@@ -32,6 +34,12 @@ _DONE = re.compile(
     r"|'train_runtime'|\btrain_runtime\b|`Trainer\.fit` stopped|\[after training is done\]|exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? 0\b|returned 0\b|\bSUCCEEDED\b|[Jj]ob [\w.\-/]+ succeeded\b|\bCOMPLETED\b"
     r"|^(?:All )?[Dd]one[.!]?$|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
 )
+# Most lines hold none of these pieces; looking for them first is ten times cheaper.
+_LIKELY_DONE = re.compile(
+    r"[Dd]one|omplete|inished|uccess|ucceed|UCCEED|OMPLETED|passed|PASS|train_runtime|stopped|exit|returned|andwidth|took"
+    r"|^sent |summary|bounds|utputs|training time"
+)
+_LIKELY_MARK = re.compile(r"[Ss]tep|[Ii]ter|[Ee]poch|[Ll]oss|it/s|s/it|HTTP/|hroughput|atch|\d/\d|/s\b")
 _PASSED = re.compile(r"\b\d+ passed\b(?!.*\b\d+ (?:failed|errors?)\b)")
 _NOT_DONE = re.compile(r"\bnot (?:complete|done|finish)|(?:was|were) not|[Ff]ailed|[Ee]rror|CANCELLED|if |when |until ")
 
@@ -82,15 +90,69 @@ class Progress:
         so one further step is not progress; two are. Without step numbers three
         signs are asked for.
         """
-        before = [mark for mark in self.marks if mark.source == source and mark.line < line]
-        after = [
-            mark for mark in self.marks if mark.source == source and mark.line > line and mark.line not in ignoring
-        ]
-        last = next((mark.step for mark in reversed(before) if mark.step is not None), None)
-        steps = sorted({mark.step for mark in after if mark.step is not None})
-        if steps and last is not None:
-            return steps[-1] >= last + 2 or (len(steps) >= 3 and steps[0] < last)
-        return len(steps) >= 2 if steps else len(after) >= 3
+        track = self._tracks.get(source)
+        if track is None:
+            return False
+        position = bisect_right(track.lines, line)
+        last = track.last_step[position]
+        if ignoring.isdisjoint(track.lines[position:]):
+            count, steps = len(track.lines) - position, track.steps_after[position]
+        else:
+            after = [step for at, step in zip(track.lines, track.steps, strict=True) if at > line and at not in ignoring]
+            count, steps = len(after), _summary({step for step in after if step is not None})
+        if steps.distinct and last is not None:
+            return steps.highest >= last + 2 or (steps.distinct >= 3 and steps.lowest < last)
+        return steps.distinct >= 2 if steps.distinct else count >= 3
+
+    @cached_property
+    def _tracks(self) -> dict[int, _Track]:
+        """The marks of each source by line, with what lies before and after each position."""
+        by_source: dict[int, list[Mark]] = {}
+        for mark in self.marks:
+            by_source.setdefault(mark.source, []).append(mark)
+        return {source: _track(sorted(marks, key=lambda mark: mark.line)) for source, marks in by_source.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Steps of a stretch: how many different ones (three is enough), the lowest and the highest."""
+
+    distinct: int = 0
+    lowest: int = 0
+    highest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """Marks of one source in order of lines; both lists of facts are one longer than the marks."""
+
+    lines: list[int]
+    steps: list[int | None]
+    last_step: list[int | None]
+    steps_after: list[_Steps]
+
+
+def _summary(steps: set[int]) -> _Steps:
+    return _Steps(min(len(steps), 3), min(steps), max(steps)) if steps else _Steps()
+
+
+def _track(marks: Sequence[Mark]) -> _Track:
+    steps = [mark.step for mark in marks]
+    last: list[int | None] = [None]
+    for step in steps:
+        last.append(last[-1] if step is None else step)
+    after = [_Steps()]
+    few: set[int] = set()
+    for step in reversed(steps):
+        known = after[-1]
+        if step is None:
+            after.append(known)
+            continue
+        if len(few) < 3:
+            few.add(step)
+        lowest, highest = (min(known.lowest, step), max(known.highest, step)) if known.distinct else (step, step)
+        after.append(_Steps(len(few), lowest, highest))
+    return _Track([mark.line for mark in marks], steps, last, after[::-1])
 
 
 def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]]) -> Progress:
@@ -110,6 +172,8 @@ def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]])
 
 def is_completion(message: str) -> bool:
     """Whether a message says that the program finished its work."""
+    if _LIKELY_DONE.search(message) is None:
+        return False
     if _PASSED.search(message) is not None:
         return True
     return _DONE.search(message) is not None and _NOT_DONE.search(message) is None
@@ -117,7 +181,7 @@ def is_completion(message: str) -> bool:
 
 def _mark(source: int, record: Record) -> Mark | None:
     message = record.message
-    if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000:
+    if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000 or _LIKELY_MARK.search(message) is None:
         return None
     if _SERVED.search(message):
         return Mark(source, record.number, None, None, served=True)

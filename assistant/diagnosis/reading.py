@@ -19,11 +19,13 @@ from corpus.match import AtomHit, Matcher
 from corpus.record import Record
 from index.scanner import Scanner, SourceScan
 
-WHOLE_LINES = 3_000
-"""A source of at most so many lines is decoded whole, if the run is small."""
-TOTAL_RECORDS = 60_000
-"""Records decoded over all sources; shared out evenly when there are many."""
-BEFORE, AFTER, HEAD, TAIL = 12, 60, 80, 250
+WHOLE_LINES = 6_000
+"""A run of at most so many lines is decoded whole."""
+MIN_RECORDS = 40
+"""Records decoded of a source at least, however many sources there are."""
+TOTAL_RECORDS = 4_000
+"""Records decoded over all sources that are not decoded whole; shared out evenly when there are many."""
+BEFORE, AFTER, HEAD, TAIL = 6, 40, 60, 200
 """Lines decoded before and after a line of interest, and at both ends of a source."""
 
 ProgressCallback = Callable[[str, int, int | None], None]
@@ -103,7 +105,8 @@ def read_run(
             f"Nothing could be read ({reasons}).", "Name a log file, a directory with logs, or pipe a log in."
         )
     run = Run(read, unread, matcher, catalogue)
-    budget = max(400, TOTAL_RECORDS // len(read))
+    small = sum(item.scan.lines for item in read) <= WHOLE_LINES
+    budget = WHOLE_LINES if small else max(MIN_RECORDS, TOTAL_RECORDS // len(read))
     for item in run.sources:
         item.records = _decode(item, budget)
     return run
@@ -130,7 +133,7 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
 
 def _decode(source: ReadSource, budget: int) -> list[Record]:
     scan = source.scan
-    if scan.lines <= min(WHOLE_LINES, budget):
+    if scan.lines <= budget:
         source.whole = True
         return list(scan.windows.records(1, scan.lines + 1))
     interest = {hit.record.number for hit in scan.hits}

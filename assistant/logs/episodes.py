@@ -67,6 +67,13 @@ _HEADLINE = re.compile(
 )
 _IGNORED = "Exception ignored in"
 """CPython prints it for exceptions in finalizers, which cannot end a program."""
+# A line of no loud level without any of these pieces is no error block; most lines end here.
+_SUSPICIOUS = re.compile(
+    r"rror|ERROR|xception|atal|FATAL|panic|illed|[Aa]bort|core dumped|egmentation|NCCL WARN|denied|No such file|not found"
+    r"|[A-Z]\w*(?:Interrupt|Exit|Failure|Fault|Timeout|Died|Expired|NotFound|Unavailable|Iteration|Empty|Full|Refused"
+    r"|Cancelled|Denied|Failed)|terminate called|Check failed"
+)
+_LOUD_LEVELS = frozenset({"ERROR", "FATAL"})
 _QUIET_LEVELS = frozenset({"INFO", "DEBUG"})
 
 
@@ -282,6 +289,8 @@ def _decisive(exceptions: list[tuple[Record, str, bool]]) -> tuple[Record, str, 
 def _single(record: Record) -> Episode | None:
     """A block of one line: a fatal message, an exception without its traceback, an error line."""
     message = record.message
+    if record.level not in _LOUD_LEVELS and _SUSPICIOUS.search(message) is None:
+        return None
     if not message or _ADVICE.search(message):
         return None
     exception = read_exception(record)

@@ -54,6 +54,7 @@ ACTIONS: Final = (
            slash="save"),
     Action("copy", "ctrl+y", "Copy", "Copy the line or command under the cursor", "copy", "app", shown=False,
            slash="copy"),
+    Action("command", "slash", "Command", "Type a `/` command into the prompt", "command", "diagnosis", shown=False),
     Action("palette", "ctrl+p", "Commands", "Find a command or an entry by name", "command_palette", "app"),
     Action("theme", "ctrl+t", "Theme", "Change between dark and light", "toggle_theme", "app", shown=False,
            slash="theme"),

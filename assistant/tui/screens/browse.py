@@ -41,6 +41,7 @@ class BrowseScreen(BaseScreen):
     """List on the left, entry on the right."""
 
     OWNER = "browse"
+    AUTO_FOCUS = "#search"
     HELP = "browse"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("browse")]
 
@@ -69,7 +70,6 @@ class BrowseScreen(BaseScreen):
         self.query_one("#library").border_title = f"Library: {len(self.catalogue.heads):,} entries"
         self.query_one(DossierPane).border_title = "Entry"
         self._list_all()
-        self.query_one(SearchInput).focus()
 
     def show_case(self, case: Case) -> None:
         """Show entries from the point of view of another verdict."""

@@ -43,6 +43,7 @@ class DiagnosisScreen(BaseScreen):
     """Shows one case."""
 
     OWNER = "diagnosis"
+    AUTO_FOCUS = "Prompt"
     HELP = "diagnosis"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("diagnosis")]
 
@@ -80,7 +81,7 @@ class DiagnosisScreen(BaseScreen):
         self.set_class(status == "healthy", "-healthy")
         self.query_one(Timeline).show_case(case)
         await self.query_one(Chat).open_with(welcome(case), starters(case.diagnosis))
-        self.call_after_refresh(self.action_pane, "talk")
+        self.action_pane("talk")
 
     # ---- panes
 
@@ -125,6 +126,11 @@ class DiagnosisScreen(BaseScreen):
             pane.show_verdict(self.case)
         else:
             pane.show_finding(self.case, event.finding)
+
+    def action_command(self) -> None:
+        """A `/` was typed where nothing takes letters."""
+        self.action_pane("talk")
+        self.query_one(Prompt).insert_text_at_cursor("/")
 
     # ---- typing and pasting
 

@@ -61,6 +61,8 @@ class Choices(Rows):
 class HomeScreen(BaseScreen):
     """Asks which log."""
 
+    AUTO_FOCUS = "#path"
+
     HELP = "home"
 
     def __init__(self) -> None:
