@@ -60,7 +60,6 @@ _FORMS = {
     "k": r"\[?CLOCK\]?(?=[\s:|\]-])",
 }
 _ANY = re.compile("|".join(_form(template, prefix) for prefix, template in _FORMS.items()))
-_SIMPLE = {prefix: re.compile(_form(template, prefix)) for prefix, template in _FORMS.items()}
 
 
 @dataclass(frozen=True, slots=True)

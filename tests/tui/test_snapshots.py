@@ -1,7 +1,7 @@
 """Pictures of the main states, few on purpose: behaviour is tested by keys.
 
-A changed picture is looked at before it is taken over: `scripts/test --fast tests/tui/test_snapshots.py` writes a
-report that shows both sides; `--snapshot-update` takes the new one. Pictures depend on textual and on nothing else,
+A changed picture is looked at before it is taken over: `scripts/test --fast tests/tui/test_snapshots.py` writes
+build/snapshots.html with both sides; `--snapshot-update` takes the new one. Pictures depend on textual and on nothing else,
 so knowledge, incident and conversation are those of the tests.
 """
 
