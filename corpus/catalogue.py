@@ -26,7 +26,7 @@ from corpus.head import HARMLESS_NAME, HarmlessHead, Head, head_data, head_from,
 from corpus.signature import fixed_parts, scan_literal
 
 COMPILED_NAME = "_compiled.jsonl"
-COMPILED_FORM = 2
+COMPILED_FORM = 3
 """Version of the compiled form; a change makes old caches useless, not wrong."""
 SHARED_BY = 4
 """A fixed part that this many signatures share tells them apart badly."""

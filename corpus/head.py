@@ -16,6 +16,8 @@ ENDING_TAGS = frozenset({"signal", "exit-code"})
 """Tags of class entries that only say how a process ended."""
 HARMLESS_NAME = "harmless.toml"
 """The file of a corpus directory that lists what looks like an error and is none."""
+NOTICE_TAGS = frozenset({"notice"})
+"""Tags of entries that announce an end to come: steps that go on until then prove nothing."""
 SCAN_MIN_LITERAL = 4
 """Shortest literal that is given to the scanner, in characters."""
 
@@ -88,6 +90,8 @@ class Head:
     """True for failures that spoil a run, its speed or its numbers, without ending it."""
     ends: bool
     """True for class entries that only say how a process ended (a signal, an exit code)."""
+    announces: bool
+    """True for notices of an end to come, which further steps do not refute."""
 
     @property
     def rank(self) -> int:
@@ -107,6 +111,7 @@ def head_data(body: dict[str, Any]) -> dict[str, Any]:
     data["confused_with"] = [item["id"] for item in body.get("confused_with", [])]
     data["slows"] = bool(SLOWING_TAGS.intersection(body.get("tags", [])))
     data["ends"] = body["kind"] == "class" and bool(ENDING_TAGS.intersection(body.get("tags", [])))
+    data["announces"] = bool(NOTICE_TAGS.intersection(body.get("tags", [])))
     data["signatures"] = [_signature_data(signature) for signature in body.get("signature", [])]
     return data
 

@@ -73,7 +73,7 @@ _PREFIXES = [
     r"\[\d{1,6},(?P<c_rank>\d{1,6})\]<std(?:out|err|diag)>:?",
     r"\[task[ :]?(?P<d_task>\d{1,6})\]:?",
     r"(?:rank|Rank|RANK)[ _:=]?(?P<e_rank>\d{1,6})(?:/\d{1,6})?[ ]?[:|](?=[ \[])",
-    r"\((?P<f_actor>[\w.<>:\-]{1,80}),? (?:rank=(?P<f_rank>\d{1,6})[, ]+)?pid=(?P<f_pid>\d{1,10})(?:, ip=(?P<f_host>[\w.\-:]{1,64}))?\)",
+    r"\((?P<f_actor>[\w.<>:\-]{1,80})(?:\[rank=(?P<f2_rank>\d{1,6})\])?,? (?:rank=(?P<f_rank>\d{1,6})[, ]+)?pid=(?P<f_pid>\d{1,10})(?:, ip=(?P<f_host>[\w.\-:]{1,64}))?\)",
     r"\(pid=(?P<g_pid>\d{1,10})(?:, ip=(?P<g_host>[\w.\-:]{1,64}))?\)",
     r"\[pod/(?P<h_container>[\w.\-]{1,253})/[\w.\-]{1,253}\]",
     r"std(?:out|err) [FP](?= |$)",

@@ -32,6 +32,7 @@ def head(entry: str, *signatures: SignatureHead, **changes: Any) -> Head:
         "reviewed": "2026-11-30", "aliases": (), "causes": (), "related": (), "confused_with": (),
         "replaced_by": None, "slows": False,
         "ends": False,
+        "announces": False,
     }  # fmt: skip
     return Head(id=entry, signatures=signatures, **{**values, **changes})
 

@@ -32,6 +32,10 @@ _PEER_LOST = re.compile(
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
 )
 """Wording by which a process says that another one went away or did not come."""
+_ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
+_SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
+LAUNCHER_DISTANCE = 15
+"""Lines below a step's error in which srun says where it ended."""
 _RESTART = (
     "will restart worker group",
     "Restarting worker group",
@@ -97,8 +101,10 @@ def build_events(
     restarts = _restarts(run)
     for event in events:
         event.rank = _rank(event, places)
+        _ask_text(event)
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
+        _ask_launcher(event, run)
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
         event.attempt = _attempt(event, run, restarts)
@@ -193,6 +199,28 @@ def _host(event: Event, places: Places) -> str | None:
     if event.record.host is None and from_table is not None:
         return from_table
     return said or places.host_of_rank.get(event.rank)
+
+
+def _ask_text(event: Event) -> None:
+    """A message that says `on rank 3` speaks of its own rank."""
+    found = _ON_RANK.search(event.record.message) if event.rank is None else None
+    if found is not None:
+        event.rank = int(found.group(1) or found.group(2))
+
+
+def _ask_launcher(event: Event, run: Run) -> None:
+    """srun names host and task of the step that ended just below the line that says why."""
+    if event.host is not None or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
+        return
+    for record in run.sources[event.source].records:
+        if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:
+            continue
+        found = _SRUN_ENDED.search(record.text)
+        if found is not None:
+            event.host = found.group(1) or found.group(3)
+            if event.rank is None and found.group(2):
+                event.rank = int(found.group(2))
+            return
 
 
 def _ask_failure_table(event: Event, places: Places) -> None:

@@ -98,7 +98,9 @@ class Progress:
         if ignoring.isdisjoint(track.lines[position:]):
             count, steps = len(track.lines) - position, track.steps_after[position]
         else:
-            after = [step for at, step in zip(track.lines, track.steps, strict=True) if at > line and at not in ignoring]
+            after = [
+                step for at, step in zip(track.lines, track.steps, strict=True) if at > line and at not in ignoring
+            ]
             count, steps = len(after), _summary({step for step in after if step is not None})
         if steps.distinct and last is not None:
             return steps.highest >= last + 2 or (steps.distinct >= 3 and steps.lowest < last)

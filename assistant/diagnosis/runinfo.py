@@ -25,6 +25,7 @@ _VERSIONS = (
     ("transformers", re.compile(r"\b[Tt]ransformers(?: version)?[ :=]{1,3}v?(\d+\.\d+\.\d+)")),
     ("python", re.compile(r"\bPython(?: version)?[ :=]{1,2}(3\.\d+\.\d+)")),
 )  # fmt: skip
+_NAMES_A_PART = re.compile(r"[Vv]ersion|(?:torch|jax|NCCL|CUDA|cuda|ransformers|Python)[ :=]{1,3}v?\d")
 _PHASES: tuple[tuple[Phase, re.Pattern[str]], ...] = (
     ("teardown", re.compile(r"destroy_process_group|shutting down|Shutting down|shutdown barrier", re.I)),
     (
@@ -115,7 +116,7 @@ def _versions(run: Run) -> dict[str, str]:
     for records in run.records:
         for record in records[:2000]:
             text = record.text
-            if not any(char.isdigit() for char in text) or len(text) > 1000:
+            if len(text) > 1000 or _NAMES_A_PART.search(text) is None:
                 continue
             for name, pattern in _VERSIONS:
                 if name not in versions:

@@ -104,7 +104,8 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
 
 
 def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int]) -> bool:
-    if progress.goes_on_after(event.source, event.line, ignoring=own):
+    is_notice = event.head is not None and event.head.announces
+    if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
         return True
     for source, record in progress.done:
         if source == event.source and record.number > event.line:
@@ -113,7 +114,7 @@ def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[
         return False
     later_marks = 0
     for mark in progress.marks:
-        if mark.source == event.source:
+        if mark.source == event.source or is_notice:
             continue
         moment = clock.at(mark.source, mark.line)
         gap = event.moment.before(moment) if moment is not None else None
