@@ -168,11 +168,11 @@ def escape(text: str) -> str:
 class Progress(Protocol):
     """What long work tells about itself; all calls are cheap and may come very often."""
 
-    def start(self, what: str, total: int | None = None) -> None:
-        """Begin a piece of work of `total` bytes, if the amount is known."""
+    def start(self, what: str, total: int | None = None, unit: str = "") -> None:
+        """Begin a piece of work of `total` bytes (or of another unit), if the amount is known."""
 
     def update(self, done: int) -> None:
-        """So many bytes are done, counted from the start of this piece."""
+        """So much is done, counted from the start of this piece."""
 
     def finish(self) -> None:
         """The work is over; nothing of the display stays behind on a terminal."""
@@ -181,7 +181,7 @@ class Progress(Protocol):
 class NoProgress:
     """Says nothing: for `--quiet`, libraries and tests."""
 
-    def start(self, what: str, total: int | None = None) -> None:
+    def start(self, what: str, total: int | None = None, unit: str = "") -> None:
         """Ignore it."""
 
     def update(self, done: int) -> None:
@@ -204,11 +204,13 @@ class _Timed:
         self._next: float | None = None
         self._what = ""
         self._total: int | None = None
+        self._unit = ""
 
-    def start(self, what: str, total: int | None = None) -> None:
+    def start(self, what: str, total: int | None = None, unit: str = "") -> None:
         """Begin a piece of work; the delay runs from the first piece."""
         self._what = what
         self._total = total
+        self._unit = unit
         self._started = self._clock()
         if self._next is None:
             self._next = self._started + self.delay
@@ -218,7 +220,7 @@ class _Timed:
         now = self._clock()
         if self._next is not None and now >= self._next:
             self._next = now + self.period
-            self._draw(describe(self._what, done, self._total, now - self._started))
+            self._draw(describe(self._what, done, self._total, now - self._started, self._unit))
 
     def finish(self) -> None:
         """Leave the stream as it was."""
@@ -256,15 +258,15 @@ class TtyProgress(_Timed):
         self.stream.flush()
 
 
-def describe(what: str, done: int, total: int | None, seconds: float) -> str:
-    """Amount, share, rate and time left, as far as they are known."""
-    text = f"{escape(what)} {size(done)}"
+def describe(what: str, done: int, total: int | None, seconds: float, unit: str = "") -> str:
+    """Amount, share, rate and time left, as far as they are known; in bytes where no unit is named."""
+    text = f"{escape(what)} {f'{done:,}' if unit else size(done)}"
     if total:
         share = min(done / total, 1.0)
-        text += f" of {size(total)} ({share:.0%})"
+        text += f" of {f'{total:,} {unit}' if unit else size(total)} ({share:.0%})"
     if done and seconds > 0:
         rate = done / seconds
-        text += f", {size(int(rate))}/s"
+        text += f", {f'{rate:.0f}' if unit else size(int(rate))}/s"
         if total and done < total and seconds > 1:
             text += f", {(total - done) / rate:.0f} s left"
     return text

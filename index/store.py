@@ -60,6 +60,8 @@ class Manifest:
     digest: str
     """SHA-256 over the ids file, so that vectors and ids of two builds are never mixed."""
     form: int = FORM
+    spec: str = ""
+    """The name or folder by which `open_encoder` finds this encoder again; empty for the bundled one."""
 
 
 class Store:
@@ -126,16 +128,33 @@ def build_store(
     cache: Path | None = None,
     progress: Progress | None = None,
     half: bool = False,
+    spec: str = "",
 ) -> Manifest:
     """Build the index of a catalogue into `folder`, replacing what lies there once it is done.
 
     Vectors found in the `cache` file are reused and new ones are kept in it.
     With `half` the vectors are written in 16 bits, the form that ships.
-    Raises RetrievalError when the folder cannot be written.
+    `spec` is how the encoder is opened again. Raises RetrievalError when the
+    folder cannot be written.
     """
-    _refuse_foreign(folder)
+    refuse_foreign(folder)
     passages = all_passages(catalogue)
     vectors = encode_passages(passages, encoder, cache, progress)
+    return write_store(folder, passages, vectors, catalogue.digest, encoder, half=half, spec=spec)
+
+
+def write_store(
+    folder: Path,
+    passages: Sequence[Passage],
+    vectors: Vectors,
+    corpus: str,
+    encoder: Encoder,
+    *,
+    half: bool = False,
+    spec: str = "",
+) -> Manifest:
+    """Write an index beside `folder` and put it in its place; raises RetrievalError when that cannot be done."""
+    refuse_foreign(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
@@ -143,13 +162,20 @@ def build_store(
     except OSError as error:
         raise _unwritable(folder, error) from error
     try:
-        manifest = _write(made, passages, vectors, catalogue.digest, encoder, half=half)
+        manifest = _write(made, passages, vectors, corpus, encoder, half=half, spec=spec)
         _swap(made, folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return manifest
+
+
+def memory_store(passages: Sequence[Passage], vectors: Vectors, corpus: str, encoder: Encoder) -> Store:
+    """The same index without a folder, for a place where nothing can be written."""
+    manifest = _manifest(_ids(passages), passages, corpus, encoder, "")
+    lexical = LexicalIndex.build([passage.encoded_text for passage in passages])
+    return Store(manifest, [passage.id for passage in passages], _flat(vectors), lexical)
 
 
 def _unwritable(folder: Path, error: OSError) -> RetrievalError:
@@ -188,9 +214,9 @@ def encode_passages(
 
 
 def _write(
-    folder: Path, passages: Sequence[Passage], vectors: Vectors, corpus: str, encoder: Encoder, *, half: bool
+    folder: Path, passages: Sequence[Passage], vectors: Vectors, corpus: str, encoder: Encoder, *, half: bool, spec: str
 ) -> Manifest:
-    ids = json.dumps({passage.id: passage.digest[:16] for passage in passages}, indent=0).encode()
+    ids = _ids(passages)
     (folder / "ids.json").write_bytes(ids)
     (folder / "lexical").mkdir()
     LexicalIndex.build([passage.encoded_text for passage in passages]).save(folder / "lexical")
@@ -200,11 +226,21 @@ def _write(
         import faiss
 
         faiss.write_index(_flat(vectors), str(folder / "vectors.faiss"))
-    digest = hashlib.sha256(ids).hexdigest()
-    manifest = Manifest(corpus, encoder.name, encoder.revision, encoder.dimension, len(passages), encoder.form, digest)
+    manifest = _manifest(ids, passages, corpus, encoder, spec)
     # Last: a directory without a manifest is no index.
     (folder / "manifest.json").write_text(json.dumps(asdict(manifest), indent=1) + "\n", encoding="utf-8")
     return manifest
+
+
+def _ids(passages: Sequence[Passage]) -> bytes:
+    return json.dumps({passage.id: passage.digest[:16] for passage in passages}, indent=0).encode()
+
+
+def _manifest(ids: bytes, passages: Sequence[Passage], corpus: str, encoder: Encoder, spec: str) -> Manifest:
+    return Manifest(
+        corpus, encoder.name, encoder.revision, encoder.dimension, len(passages), encoder.form,
+        hashlib.sha256(ids).hexdigest(), spec=spec,
+    )  # fmt: skip
 
 
 def _flat(vectors: Vectors) -> Any:
@@ -218,7 +254,7 @@ def _flat(vectors: Vectors) -> Any:
     return flat
 
 
-def _refuse_foreign(folder: Path) -> None:
+def refuse_foreign(folder: Path) -> None:
     """Never replace a folder that is not an index: --index may name anything."""
     if folder.is_dir() and not {path.name for path in folder.iterdir()} <= FILES:
         raise RetrievalError(f"`{folder}` is not an index and is not empty.", "Name another folder.")

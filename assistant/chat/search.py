@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from assistant.chat.material import Material
 from assistant.chat.words import Weights, content
-from corpus.errors import FirstfaultError
 from index.passages import Passage
 
 if TYPE_CHECKING:
@@ -167,18 +166,11 @@ def covers(hits: Sequence[Hit]) -> bool:
     return hits[0].score >= COVERED_WORDS
 
 
-def open_search(catalogue: Catalogue, folder: Path, material: Material | None = None) -> Search:
-    """The built index of this catalogue in `folder`; word overlap where there is none that fits."""
-    words = WordSearch(material or Material(catalogue))
-    if not (folder / "manifest.json").is_file():
-        return words
-    try:
-        from index.encoder import open_encoder
-        from index.retriever import Retriever
-        from index.store import load_store
+def open_search(catalogue: Catalogue, folder: Path | None = None, material: Material | None = None) -> Search:
+    """The index of this catalogue that lies ready, in `folder` or shipped; word overlap where there is none.
 
-        encoder = open_encoder()
-        return Retriever(catalogue, load_store(folder, catalogue.digest, encoder), encoder=encoder)
-    except (FirstfaultError, ImportError):
-        # Stale, broken, or a package is missing: a plainer answer is better than none.
-        return words
+    A plainer answer at once is better than a better one in a minute: nothing is built here.
+    """
+    from assistant.retrieval import at_hand
+
+    return at_hand(catalogue, folder) or WordSearch(material or Material(catalogue))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +13,7 @@ from click.shell_completion import CompletionItem
 from assistant.settings import Settings, cache_dir, load_settings
 
 if TYPE_CHECKING:
+    from assistant.console import Console
     from corpus.catalogue import Catalogue
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,6 +24,30 @@ def load_catalogue(settings: Settings) -> Catalogue:
     from corpus.catalogue import Catalogue
 
     return Catalogue.load(overlays=settings.corpus_paths, cache_dir=cache_dir())
+
+
+@contextmanager
+def building(console: Console, settings: Settings) -> Iterator[Callable[[int, int], None]]:
+    """The progress of building the index, on stderr; Ctrl-C says what is kept."""
+    progress = console.progress("none" if settings.quiet else settings.progress)
+    counted: list[tuple[int, int]] = []
+
+    def report(done: int, total: int) -> None:
+        if not counted:
+            progress.start("building the index:", total, "passages")
+        counted[:] = [(done, total)]
+        progress.update(done)
+
+    try:
+        yield report
+    except KeyboardInterrupt:
+        progress.finish()
+        if counted and counted[0][0]:
+            done, total = counted[0]
+            console.say(f"{done:,} of {total:,} passages are kept; `firstfault index build` goes on from there.")
+        raise
+    finally:
+        progress.finish()
 
 
 def settings_from(**flags: object) -> Settings:

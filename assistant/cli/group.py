@@ -22,6 +22,7 @@ VERBS: Final = {
     "related": "Show what an entry causes, what causes it and what looks like it.",
     "list": "List the entries of the corpus.",
     "demo": "Diagnose a bundled incident.",
+    "index": "Build the index that finds entries by meaning, or show its state.",
     "corpus": "Write, check and test entries.",
     "doctor": "Check this installation.",
 }

@@ -10,10 +10,10 @@ from assistant.diagnosis.findings import FindingBuilder, entry_ref
 from assistant.diagnosis.reading import Run
 from assistant.verdict import Candidate, NearMiss, Unexplained
 from corpus.record import Record
-from index.nearmiss import Near, NearMissIndex
 
 if TYPE_CHECKING:
     from assistant.diagnosis.pipeline import Facts
+    from index.nearmiss import Near, NearMissIndex
 
 MAX_LINES = 400
 """Lines compared with the signatures when near misses are looked for."""
@@ -23,6 +23,8 @@ MAX_EXCERPTS = 4
 
 def near_misses(run: Run, facts: Facts, builder: FindingBuilder, limit: int) -> tuple[NearMiss, ...]:
     """Lines that almost carry a signature, and hits whose context was not fulfilled; the nearest first."""
+    from index.nearmiss import NearMissIndex  # a verdict that needs no near miss does without its words
+
     found: list[tuple[float, NearMiss]] = []
     places = _telling_lines(run, facts)
     index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper")
@@ -78,6 +80,8 @@ def unexplained(run: Run, ordered: Ordered, builder: FindingBuilder) -> tuple[Un
     observed = [group for group in groups if group.head is None and group.first.episode is not None][:MAX_EXCERPTS]
     if not observed:
         return ()
+    from index.nearmiss import NearMissIndex
+
     index = NearMissIndex(run.catalogue.heads.values())
     return tuple(_excerpt(run, group, builder, index) for group in observed)
 
