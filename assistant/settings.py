@@ -46,6 +46,8 @@ class Settings:
     """Nothing on stderr but errors."""
     exit_code: bool = False
     """Let the exit status tell the verdict."""
+    semantic: Literal["auto", "always", "never"] = "auto"
+    """Look for unexplained lines by meaning; `auto` where an index lies ready, `always` builds one."""
     session: bool = True
     """Keep the last diagnosis, so that `ask` can speak of it."""
     origin: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -57,6 +59,7 @@ _CHOICES: Final = {
     "format": ("text", "json", "markdown"),
     "color": ("auto", "always", "never"),
     "progress": ("auto", "none", "plain", "tty"),
+    "semantic": ("auto", "always", "never"),
 }
 _NUMBERS: Final = {"context": 1000, "width": 1000}
 _SWITCHES: Final = {

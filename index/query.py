@@ -82,6 +82,11 @@ def is_log(text: str) -> bool:
     return printed * 3 + code >= (6 if asks else 3)
 
 
+def is_telling(record: Record) -> bool:
+    """Whether a line speaks of something that went wrong."""
+    return record.level in {"ERROR", "FATAL"} or _TELLING.search(record.message) is not None
+
+
 def excerpt(text: str) -> str:
     """The part of a query that matters most, short enough for an encoder."""
     windows = read_query(text).windows

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from corpus.catalogue import Catalogue
 
 Dense = Literal["auto", "always", "never"]
-COVERED_SIMILARITY: Final = 0.45
-"""Cosine from which the nearest passage counts as an answer; set on the development questions."""
+COVERED_SIMILARITY: Final = 0.42
+"""Cosine from which the nearest passage counts as an answer. Of the development questions 96 in 100 reach it,
+of questions about anything else none (the nearest comes to 0.39)."""
 COVERED_WORDS: Final = 0.55
 """Share of a question's words from which a passage counts as an answer without an encoder."""
 _SHORT: Final = ("title", "ask", "summary", "signature")

@@ -12,7 +12,7 @@ import click
 from assistant.cli.common import color_option, complete_id, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, is_terminal
-from assistant.settings import Settings, cache_dir
+from assistant.settings import Settings
 
 if TYPE_CHECKING:
     from assistant.chat.contract import Answer
@@ -117,11 +117,11 @@ def _kept(*, may_be_broken: bool) -> Session | None:
 
 
 def open_talk(catalogue: Catalogue, session: Session, console: Console) -> Conversation:
-    """A conversation with the index, where one is built."""
+    """A conversation with the index, where one lies ready."""
     from assistant.chat.conversation import Conversation
     from assistant.chat.search import open_search
 
-    return Conversation(catalogue, session, open_search(catalogue, cache_dir() / "index"))
+    return Conversation(catalogue, session, open_search(catalogue))
 
 
 def keep(talk: Conversation, console: Console) -> None:

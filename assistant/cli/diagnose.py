@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from assistant import __version__
-from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
+from assistant.cli.common import building, color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, Progress, exit_code, is_terminal
 from assistant.settings import Settings
+from corpus.errors import FirstfaultError
 
 if TYPE_CHECKING:
+    from assistant.diagnosis.pipeline import Outcome
     from assistant.reports.text import LinesAround
     from assistant.verdict import Diagnosis
     from corpus.catalogue import Catalogue
+    from index.retriever import Retriever
 
 
 @verb("diagnose")
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 @click.option(
     "--context", "-C", type=click.IntRange(0, 1000), metavar="N", help="Show N lines before and after the first fault."
 )
+@click.option("--semantic", type=click.Choice(["auto", "always", "never"]),
+              help="Look for unexplained lines by meaning: auto where an index lies ready, always builds one.")  # fmt: skip
 @click.option("--exit-code", is_flag=True, default=None, help="Exit 10, 11 or 12 by the verdict (see `firstfault -h`).")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress on stderr.")
 @click.option("--interactive", "-i", is_flag=True, help="Look into the verdict in the terminal user interface.")
@@ -96,7 +101,26 @@ def run(
         )
     finally:
         progress.finish()
-    return outcome.diagnosis, outcome.lines_around
+    return _with_candidates(outcome, settings, console), outcome.lines_around
+
+
+def _with_candidates(outcome: Outcome, settings: Settings, console: Console) -> Diagnosis:
+    """The nearest entries for what nothing explains; the verdict stands when they cannot be had."""
+    from assistant.candidates import with_candidates
+
+    def opened(catalogue: Catalogue) -> Retriever | None:
+        from assistant.retrieval import at_hand, open_retriever
+
+        if settings.semantic != "always":
+            return at_hand(catalogue)
+        with building(console, settings) as progress:
+            return open_retriever(catalogue, progress=progress)
+
+    try:
+        return with_candidates(outcome, settings.semantic, opened)
+    except FirstfaultError as error:
+        console.say(f"nothing was looked for by meaning: {error}")
+        return outcome.diagnosis
 
 
 def by_source(progress: Progress) -> Callable[[str, int, int | None], None]:

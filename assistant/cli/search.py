@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cli.common import corpus_option, load_catalogue, settings_from
+from assistant.cli.common import building, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console
-from assistant.settings import cache_dir
 
 if TYPE_CHECKING:
     from assistant.chat.contract import SearchResult
     from assistant.chat.search import Search
+    from assistant.settings import Settings
     from corpus.catalogue import Catalogue
 
 MOST_TEXT = 240
@@ -27,6 +27,7 @@ MAX_STDIN = 1 << 20
 @click.option("--limit", "-n", type=click.IntRange(1, 100), default=8, show_default=True, metavar="N",
               help="How many entries.")  # fmt: skip
 @click.option("--semantic/--no-semantic", default=None, help="Always, or never, search by meaning (default: as fits).")
+@click.option("--no-build", is_flag=True, help="Where --semantic needs an index and there is none, say so instead.")
 @click.option("--format", type=click.Choice(["text", "json"]), help="Form of the result (default text).")
 @corpus_option
 @click.pass_context
@@ -36,32 +37,39 @@ def command(
     words: tuple[str, ...],
     limit: int,
     semantic: bool | None,
+    no_build: bool,
     format: str | None,
     **flags: object,
 ) -> None:
     """Search the corpus: a question in words, an error name, or a piece of log; - reads it from stdin.
 
-    Says when nothing in the corpus answers; what it lists then is only the nearest.
+    Without an index it goes by words; --semantic builds one first, which takes a minute or two. Says when nothing in the corpus answers; what it lists then is only the nearest.
     """
     text = " ".join(words).strip()
     if text == "-":
         text = sys.stdin.buffer.read(MAX_STDIN).decode("utf-8", "replace").strip()
     if not text:
         raise click.UsageError("Nothing to search for: write some words or a line of a log", context)
-    from assistant.chat.search import WordSearch, open_search
+    from assistant.chat.search import open_search
 
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
     dense = "auto" if semantic is None else "always" if semantic else "never"
-    search = open_search(catalogue, cache_dir() / "index")
-    if semantic and isinstance(search, WordSearch):
-        console.say("no index is built for this corpus, so the search goes by words only.")
+    search = _by_meaning(catalogue, settings, console, no_build=no_build) if semantic else open_search(catalogue)
     found = find(text, catalogue, search, limit, dense)
     if (format or settings.format) == "json":
         console.result(found.model_dump_json(by_alias=True, indent=2))
     else:
         console.result(render(found, console.width(settings.width or None)))
+
+
+def _by_meaning(catalogue: Catalogue, settings: Settings, console: Console, *, no_build: bool) -> Search:
+    """The index, built where there is none."""
+    from assistant.retrieval import open_retriever
+
+    with building(console, settings) as progress:
+        return open_retriever(catalogue, no_build=no_build, progress=progress)
 
 
 def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: str) -> SearchResult:

@@ -14,7 +14,7 @@ from assistant.diagnosis.events import Event
 from assistant.diagnosis.reading import Run
 from corpus.head import HarmlessHead
 from corpus.record import Record
-from corpus.signature import Pattern
+from corpus.signature import Pattern, scan_literal
 
 
 class HarmlessLines:
@@ -22,12 +22,16 @@ class HarmlessLines:
 
     def __init__(self, heads: Sequence[HarmlessHead]) -> None:
         """Take the lines of a catalogue."""
-        self._lines = [(Pattern(head.text), Pattern(head.unless) if head.unless else None, head) for head in heads]
+        self._lines = [
+            (scan_literal(head.text), Pattern(head.text), Pattern(head.unless) if head.unless else None, head)
+            for head in heads
+        ]
 
     def why(self, record: Record, neighbours: Sequence[Record]) -> str:
         """Why a record is harmless, or an empty text when it is not known to be."""
-        for pattern, unless, head in self._lines:
-            if pattern.search(record.text) is None:
+        text = record.text
+        for literal, pattern, unless, head in self._lines:
+            if literal not in text or pattern.search(text) is None:
                 continue
             if unless is not None and _stands_near(unless, record, neighbours, head.within):
                 continue

@@ -17,14 +17,17 @@ from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record
-from index.scanner import Scanner, SourceScan
+from index.scanner import Limits, Scanner, SourceScan
 
 WHOLE_LINES = 6_000
 """A run of at most so many lines is decoded whole."""
 MIN_RECORDS = 40
 """Records decoded of a source at least, however many sources there are."""
-TOTAL_RECORDS = 4_000
+TOTAL_RECORDS = 3_000
 """Records decoded over all sources that are not decoded whole; shared out evenly when there are many."""
+LARGE = 64 * 1024 * 1024
+"""Bytes from which on a source keeps less around its hits: what is decoded is bounded anyway."""
+LARGE_LIMITS = Limits(keep=16, keep_last=16, before=20, after=45, head=100, tail=300)
 BEFORE, AFTER, HEAD, TAIL = 6, 40, 60, 200
 """Lines decoded before and after a line of interest, and at both ends of a source."""
 
@@ -121,7 +124,8 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
             report(source.path, done, source.size_hint)
 
     with source.open() as stream:
-        scan = scanner.scan(stream, source=index, progress=callback)
+        limits = LARGE_LIMITS if (source.size_hint or 0) > LARGE else Limits()
+        scan = scanner.scan(stream, source=index, limits=limits, progress=callback)
         problems = list(getattr(stream, "problems", ()))
         encoding = getattr(stream, "encoding", "utf-8")
     if scan.long_lines:

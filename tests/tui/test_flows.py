@@ -186,6 +186,18 @@ async def test_a_paste_can_be_taken_otherwise(opened: Any, talk: FakeConversatio
         await driver.until("it was asked", lambda: talk.asked == [("what is this?", XID)])
 
 
+async def test_a_slash_goes_to_the_prompt_from_anywhere_and_is_typed_once(opened: Any) -> None:
+    async with opened(start=Start((str(INCIDENT),))) as driver:
+        await driver.diagnosed()
+        prompt = driver.app.screen.query_one(Prompt)
+        await driver.press("slash", "c")
+        assert prompt.value == "/c"
+        prompt.value = ""
+        await driver.press("f2", "slash", "c")
+        assert prompt.has_focus
+        assert prompt.value == "/c"
+
+
 async def test_related_entries_are_walked_and_walked_back(opened: Any) -> None:
     async with opened(start=Start((str(INCIDENT),))) as driver:
         await driver.diagnosed()

@@ -103,7 +103,8 @@ class DiagnosisScreen(BaseScreen):
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
         """The pane tabs were used."""
         event.stop()
-        if event.tabs.id == self.query_one(PaneTabs).id and event.tab.id is not None:
+        # Tabs also tell of the first one while they are being made; that is no wish of anybody.
+        if isinstance(event.tabs, PaneTabs) and event.tab.id is not None and event.tabs.active == event.tab.id:
             self.action_pane(event.tab.id.removeprefix("pane-"))
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

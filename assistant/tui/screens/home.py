@@ -74,7 +74,11 @@ class HomeScreen(BaseScreen):
         """Title, input, list."""
         yield Static(Sheet().add(plain("firstfault", BOLD)).add(INTRO, style=MUTED), id="intro", markup=False)
         with Vertical(id="home"):
-            yield PathInput(placeholder="path of a log, a directory or an archive; or paste the log here", id="path")
+            yield PathInput(
+                select_on_focus=False,
+                placeholder="path of a log, a directory or an archive; or paste the log here",
+                id="path",
+            )
             yield Choices(id="choices")
         yield ProgressLine()
         yield Footer(compact=True, show_command_palette=False)

@@ -54,7 +54,10 @@ class Prompt(PasteInput):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(
-            placeholder="Ask, paste output or a log, / for commands", suggester=SlashSuggester(), **settings
+            select_on_focus=False,
+            placeholder="Ask, paste output or a log, / for commands",
+            suggester=SlashSuggester(),
+            **settings,
         )
         self._history: list[str] = []
         self._place = 0
