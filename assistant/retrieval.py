@@ -1,6 +1,7 @@
 """The index of a catalogue: found where one lies, built where one is needed, in nobody's way.
 
     at_hand(catalogue)           what lies ready, or None: never builds, never raises
+    up_to_date(catalogue)        the same, and brings an index up to date where that takes a moment
     open_retriever(catalogue)    builds what is missing; with `no_build` an error that says what to type
     build_index(catalogue)       `firstfault index build`
     describe(catalogue)          `firstfault index status`
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Counted = Callable[[int, int], None]
 """Called with passages done and passages in all; an exception out of it stops the build."""
 State = Literal["ready", "missing", "stale", "broken"]
+FEW: Final = 256
+"""New passages up to which a question waits for them: a few seconds, once for every state of the corpus."""
 BUNDLED: Final = ""
 """How the manifest of an index names the encoder that comes with the program."""
 
@@ -53,6 +56,25 @@ def at_hand(catalogue: Catalogue, folder: Path | None = None) -> Retriever | Non
         return None
 
 
+def up_to_date(
+    catalogue: Catalogue, folder: Path | None = None, *, progress: Counted | None = None
+) -> Retriever | None:
+    """What lies ready; an index of an older corpus is built again where few passages are new. Never raises."""
+    place = folder or index_folder()
+    found = at_hand(catalogue, place)
+    if found is not None or not (place / "manifest.json").is_file():
+        return found
+    try:
+        from index.store import all_passages, unknown_texts
+
+        encoder, spec = _encoder_to_build_with(place)
+        if unknown_texts(all_passages(catalogue), encoder, vectors_file(place)) > FEW:
+            return None
+        return _retriever(catalogue, _built(catalogue, place, encoder, spec, progress), encoder)
+    except (FirstfaultError, ImportError):
+        return None
+
+
 def open_retriever(
     catalogue: Catalogue, *, folder: Path | None = None, no_build: bool = False, progress: Counted | None = None
 ) -> Retriever:
@@ -67,10 +89,7 @@ def open_retriever(
         if no_build:
             raise
     encoder, spec = _encoder_to_build_with(place)
-    store = _built(catalogue, place, encoder, spec, progress)
-    from index.retriever import Retriever
-
-    return Retriever(catalogue, store, encoder=encoder)
+    return _retriever(catalogue, _built(catalogue, place, encoder, spec, progress), encoder)
 
 
 def build_index(
@@ -107,14 +126,12 @@ class Description:
 
 def describe(catalogue: Catalogue, folder: Path | None = None) -> Description:
     """The index that would be used, loaded once to see that it works; else the state of the one in `folder`."""
-    from index.store import read_manifest, release_folder
+    from index.store import release_folder
 
     place = folder or index_folder()
-    manifest: Manifest | None = None
+    manifest = _manifest(place)
     problem = ""
     state: State = "ready"
-    with contextlib.suppress(RetrievalError):
-        manifest = read_manifest(place)
     try:
         used = _opened(catalogue, place).store.manifest
     except StaleIndexError as error:
@@ -129,33 +146,37 @@ def describe(catalogue: Catalogue, folder: Path | None = None) -> Description:
 
 def _opened(catalogue: Catalogue, folder: Path) -> Retriever:
     """The index in `folder`, or the one that ships, asked with the encoder it was built with."""
-    from index.encoder import open_encoder
-    from index.store import open_store
+    from index.encoder import OnnxEncoder, open_encoder
+    from index.store import open_store, release_folder
 
-    spec = _spec(folder, catalogue.digest)
-    try:
-        encoder = open_encoder(spec or None)
-        store = open_store(folder, catalogue.digest, encoder)
-    except RetrievalError:
-        if not spec:
-            raise
-        # Only the index of this machine has an encoder of its own.
-        encoder = open_encoder()
-        store = open_store(folder, catalogue.digest, encoder)
+    manifest = _manifest(folder)
+    own = manifest is not None and manifest.corpus == catalogue.digest
+    # Only the index of this machine has an encoder of its own; of another corpus it is not loaded in vain.
+    spec = manifest.spec if own and manifest is not None else BUNDLED
+    for name in dict.fromkeys((spec, BUNDLED)):
+        try:
+            encoder = open_encoder(name or None)
+            if isinstance(encoder, OnnxEncoder) and (own or _manifest(release_folder()) is not None):
+                encoder.load_soon()
+            return _retriever(catalogue, open_store(folder, catalogue.digest, encoder), encoder)
+        except RetrievalError:
+            if name == BUNDLED:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _retriever(catalogue: Catalogue, store: Store, encoder: Encoder) -> Retriever:
     from index.retriever import Retriever
 
     return Retriever(catalogue, store, encoder=encoder)
 
 
-def _spec(folder: Path, corpus: str | None = None) -> str:
-    """The encoder an index names; the bundled one where it is of another corpus, so that nothing loads in vain."""
+def _manifest(folder: Path) -> Manifest | None:
     from index.store import read_manifest
 
     with contextlib.suppress(RetrievalError):
-        manifest = read_manifest(folder)
-        if corpus is None or manifest.corpus == corpus:
-            return str(manifest.spec)
-    return BUNDLED
+        return read_manifest(folder)
+    return None
 
 
 def _lasting(encoder: str | None) -> str:
@@ -170,10 +191,10 @@ def _encoder_to_build_with(folder: Path) -> tuple[Encoder, str]:
     """The encoder of the index that lies there, as long as it can be had; else the bundled one."""
     from index.encoder import open_encoder
 
-    spec = _spec(folder)
-    if spec:
+    manifest = _manifest(folder)
+    if manifest is not None and manifest.spec:
         with contextlib.suppress(RetrievalError):
-            return open_encoder(spec), spec
+            return open_encoder(manifest.spec), manifest.spec
     return open_encoder(), BUNDLED
 
 

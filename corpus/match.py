@@ -20,6 +20,9 @@ from corpus.head import SCAN_MIN_LITERAL, ContextHead, Head, SignatureHead
 from corpus.record import Record
 from corpus.signature import Capture, Pattern
 
+COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
+"""Captures that count faults: a hit that counts none is no hit."""
+
 
 @dataclass(frozen=True, slots=True)
 class AtomHit:
@@ -180,6 +183,9 @@ class Matcher:
         hits, refused = [], []
         for found in index.of(self._atom_of[signature.texts[0]]):
             if signature.level and found.record.level is not None and found.record.level not in signature.level:
+                continue
+            if any(name in COUNT_NAMES and capture.text == "0" for name, capture in found.captures.items()):
+                # `Detected 0 errors` is the all-clear in the words of the fault.
                 continue
             captures, reason = self._context(signature, found, index, progress)
             if reason:

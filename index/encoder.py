@@ -12,6 +12,7 @@ made them; `form` says which one did.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from index.errors import MissingExtraError, ModelFileError, UnknownEncoderError
+from index.errors import MissingExtraError, ModelFileError, RetrievalError, UnknownEncoderError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,6 +131,15 @@ class OnnxEncoder:
             return self._one(texts[0])
         with ThreadPoolExecutor(min(MAX_WORKERS, os.cpu_count() or 1)) as pool:
             return np.concatenate(list(pool.map(self._one, texts)))
+
+    def load_soon(self) -> None:
+        """Load the model in a thread, while an index is read; what is wrong with it is said by `encode`."""
+
+        def load() -> None:
+            with contextlib.suppress(RetrievalError):
+                self._parts()
+
+        threading.Thread(target=load, name="encoder").start()
 
     def _one(self, text: str) -> Vectors:
         import numpy as np

@@ -190,8 +190,7 @@ def encode_passages(
     """Vectors of these passages, float32 of shape (passages, dimension); each text is encoded once."""
     import numpy as np
 
-    # The weights and what computes with them; a name is only what somebody called their folder.
-    space = f"{encoder.revision} {encoder.form}"
+    space = _space(encoder)
     digests = [passage.digest for passage in passages]
     with VectorCache(cache) as kept:
         known = kept.get(space, digests, encoder.dimension)
@@ -211,6 +210,20 @@ def encode_passages(
     if not passages:
         return np.zeros((0, encoder.dimension), dtype=np.float32)
     return np.stack([known[digest] for digest in digests]).astype(np.float32)
+
+
+def unknown_texts(passages: Sequence[Passage], encoder: Encoder, cache: Path) -> int:
+    """How many texts a build would have to encode, because the cache file lacks their vectors."""
+    digests = {passage.digest for passage in passages}
+    if not cache.is_file():
+        return len(digests)
+    with VectorCache(cache) as kept:
+        return len(digests) - len(kept.get(_space(encoder), list(digests), encoder.dimension))
+
+
+def _space(encoder: Encoder) -> str:
+    """The weights and what computes with them; a name is only what somebody called their folder."""
+    return f"{encoder.revision} {encoder.form}"
 
 
 def _write(

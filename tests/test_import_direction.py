@@ -23,6 +23,14 @@ LOG = """\
 2026-11-30 12:41:59 INFO shutting down
 """
 
+UNKNOWN = """\
+Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    main()
+QuuxError: the frobnicator of tray 3 is ajar
+"""
+ROOT = Path(__file__).resolve().parent.parent
+
 COMMAND = """
 import json, sys
 from assistant.cli.main import main
@@ -70,6 +78,26 @@ def test_a_diagnosis_that_literals_decide_loads_no_retrieval(form: str, tmp_path
     assert status == 0
     assert "tpu-ici-link-error" in out or "ICI link error" in out
     assert loaded(HEAVY, modules) == []
+
+
+@pytest.mark.parametrize("semantic", ["auto", "always", "never"])
+def test_nor_does_the_switch_for_looking_by_meaning(semantic: str, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(LOG, encoding="utf-8")
+    status, modules, _ = run(COMMAND, "diagnose", str(log), "--semantic", semantic)
+    assert status == 0
+    assert loaded((*HEAVY, "tokenizers"), modules) == []
+
+
+def test_what_nothing_explains_loads_no_retrieval_where_no_index_lies(tmp_path: Path) -> None:
+    if (ROOT / "index" / "release").exists():
+        pytest.skip("an index to ship was built here")
+    log = tmp_path / "job.log"
+    log.write_text(UNKNOWN, encoding="utf-8")
+    status, modules, out = run(COMMAND, "diagnose", str(log))
+    assert status == 0
+    assert out.startswith("UNEXPLAINED")
+    assert loaded((*HEAVY, "tokenizers"), modules) == []
 
 
 def test_that_diagnosis_is_identified(tmp_path: Path) -> None:

@@ -333,8 +333,14 @@ class Answerer:
             return self._finish(draft, route, session, None, "unknown")
         found = Route(_about_it(route.intent), (hits[0].entry,), True, question=route.question, english=route.english)
         answer = self._from_entry(found, session, finding_of(session.diagnosis, found.entry))
-        # The question did not name the entry; a guess is never more than partial.
-        return answer.model_copy(update={"confidence": "partial"}) if answer.confidence == "grounded" else answer
+        # The question did not name the entry: a guess says so, names the others, and is never more than partial.
+        named = [
+            f"{self.material.body(hit.entry)['title']} ({hit.entry})" for hit in hits if self.material.knows(hit.entry)
+        ]
+        note = AnswerLine(text=f"Nearest entry: {named[0]}.{_or_else(named[1:])}", form="note")
+        update = {"answer": f"{note.text}\n{answer.answer}", "lines": (note, *answer.lines)}
+        confidence = "partial" if answer.confidence == "grounded" else answer.confidence
+        return answer.model_copy(update={**update, "confidence": confidence})
 
     def _narrow(self, route: Route, session: Session) -> Answer:
         draft = self._draft(session, None)
@@ -359,6 +365,11 @@ class Answerer:
             confidence = "partial"
         next_ = follow_ups(self.material, session, about, route, [p for line in draft.lines for p in line.citations])
         return draft.finish(route.question, route.intent, confidence, entry=entry, follow_ups=next_)
+
+
+def _or_else(named: Sequence[str]) -> str:
+    """The next entries, for a reader who knows better."""
+    return f" If it is not that: {' or '.join(named)}." if named else ""
 
 
 def _is_sure(best: Ranked, route: Route) -> bool:

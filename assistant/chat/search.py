@@ -6,7 +6,7 @@ without an index, and tests give it a fake.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -167,11 +167,18 @@ def covers(hits: Sequence[Hit]) -> bool:
     return hits[0].score >= COVERED_WORDS
 
 
-def open_search(catalogue: Catalogue, folder: Path | None = None, material: Material | None = None) -> Search:
+def open_search(
+    catalogue: Catalogue,
+    folder: Path | None = None,
+    material: Material | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Search:
     """The index of this catalogue that lies ready, in `folder` or shipped; word overlap where there is none.
 
-    A plainer answer at once is better than a better one in a minute: nothing is built here.
+    A plainer answer at once is better than a better one in a minute: nothing is built here, only brought up to
+    date where it takes a moment and a caller shows `progress`.
     """
-    from assistant.retrieval import at_hand
+    from assistant.retrieval import at_hand, up_to_date
 
-    return at_hand(catalogue, folder) or WordSearch(material or Material(catalogue))
+    found = at_hand(catalogue, folder) if progress is None else up_to_date(catalogue, folder, progress=progress)
+    return found or WordSearch(material or Material(catalogue))

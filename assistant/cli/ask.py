@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cli.common import color_option, complete_id, corpus_option, load_catalogue, settings_from
+from assistant.cli.common import building, color_option, complete_id, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, is_terminal
 from assistant.settings import Settings
@@ -57,7 +57,7 @@ def command(
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
-    talk = open_talk(catalogue, session_for(logs, entry, settings, catalogue, console), console)
+    talk = open_talk(catalogue, session_for(logs, entry, settings, catalogue, console), settings, console)
     answer = talk.paste(pasted, question) if pasted.strip() else talk.say(question)
     if settings.session:
         keep(talk, console)
@@ -116,12 +116,13 @@ def _kept(*, may_be_broken: bool) -> Session | None:
         return None
 
 
-def open_talk(catalogue: Catalogue, session: Session, console: Console) -> Conversation:
+def open_talk(catalogue: Catalogue, session: Session, settings: Settings, console: Console) -> Conversation:
     """A conversation with the index, where one lies ready."""
     from assistant.chat.conversation import Conversation
     from assistant.chat.search import open_search
 
-    return Conversation(catalogue, session, open_search(catalogue))
+    with building(console, settings) as progress:
+        return Conversation(catalogue, session, open_search(catalogue, progress=progress))
 
 
 def keep(talk: Conversation, console: Console) -> None:

@@ -30,8 +30,11 @@ def command() -> None:
 
 
 @command.command("build", context_settings=_CONTEXT)
-@click.option("--encoder", metavar="NAME_OR_FOLDER",
-              help="Encode with this sentence-transformers model or exported folder (default: the bundled encoder).")  # fmt: skip
+@click.option(
+    "--encoder",
+    metavar="NAME_OR_FOLDER",
+    help="Encode with this sentence-transformers model or exported folder (default: the bundled encoder).",
+)
 @click.option("--no-progress", is_flag=True, help="Nothing on stderr but errors.")
 @corpus_option
 def build(encoder: str | None, no_progress: bool, corpus: tuple[Path, ...]) -> None:

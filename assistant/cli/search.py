@@ -14,7 +14,6 @@ from assistant.console import Console
 if TYPE_CHECKING:
     from assistant.chat.contract import SearchResult
     from assistant.chat.search import Search
-    from assistant.settings import Settings
     from corpus.catalogue import Catalogue
 
 MOST_TEXT = 240
@@ -51,25 +50,22 @@ def command(
     if not text:
         raise click.UsageError("Nothing to search for: write some words or a line of a log", context)
     from assistant.chat.search import open_search
+    from assistant.retrieval import open_retriever
 
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
     dense = "auto" if semantic is None else "always" if semantic else "never"
-    search = _by_meaning(catalogue, settings, console, no_build=no_build) if semantic else open_search(catalogue)
+    with building(console, settings) as progress:
+        if semantic:
+            search: Search = open_retriever(catalogue, no_build=no_build, progress=progress)
+        else:
+            search = open_search(catalogue, progress=None if no_build else progress)
     found = find(text, catalogue, search, limit, dense)
     if (format or settings.format) == "json":
         console.result(found.model_dump_json(by_alias=True, indent=2))
     else:
         console.result(render(found, console.width(settings.width or None)))
-
-
-def _by_meaning(catalogue: Catalogue, settings: Settings, console: Console, *, no_build: bool) -> Search:
-    """The index, built where there is none."""
-    from assistant.retrieval import open_retriever
-
-    with building(console, settings) as progress:
-        return open_retriever(catalogue, no_build=no_build, progress=progress)
 
 
 def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: str) -> SearchResult:

@@ -209,7 +209,7 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
 
 def _candidates(opened: Sequence[Group]) -> list[Group]:
     """Groups that may be the first fault: the strongest kind of evidence that is there."""
-    consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE]
+    consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE or _is_interruption(group)]
     free = [
         group
         for group in opened
@@ -220,6 +220,12 @@ def _candidates(opened: Sequence[Group]) -> list[Group]:
     if not strong:
         return lines
     return strong + [line for line in lines if any(_leads_to(line, group) for group in strong)]
+
+
+def _is_interruption(group: Group) -> bool:
+    """Whether a group is the exception of a process that was told to stop."""
+    episode = group.first.episode
+    return group.head is None and episode is not None and episode.kind == "teardown"
 
 
 def _leads_to(line: Group, group: Group) -> bool:
@@ -240,11 +246,13 @@ def _follows(group: Group, consequence: Group) -> bool:
     their place in the file too; an exception does so only by its time, because
     files are flushed late.
     """
-    if group.head is not None and group.head.kind == "failure":
-        return False
     printed, began = consequence.first.moment, group.onset
     gap = printed.before(began) if printed is not None and began is not None else None
+    if group.head is not None and group.head.kind == "failure":
+        # A verified failure is an effect only when its own time says so.
+        return gap is not None and gap > SKEW_S and group.head.role != "initiating"
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
+    weak = weak or (_is_interruption(consequence) and group.tier == Tier.EXCEPTION)
     below = weak and _same_source(group, consequence) and consequence.first.line < group.first.line
     if gap is None or abs(gap) <= TOLERANCE_S:
         return below

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import pairwise
 
 from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.reading import Run
@@ -32,6 +33,10 @@ _PEER_LOST = re.compile(
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
 )
 """Wording by which a process says that another one went away or did not come."""
+_START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
+_DIGITS = re.compile(r"\d+")
+MIN_START, MAX_STARTS = 12, 12
+"""Length of a first line that can be recognised, and how often it may stand in a source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
 LAUNCHER_DISTANCE = 15
@@ -185,6 +190,12 @@ def _rank(event: Event, places: Places) -> int | None:
     if rank is None:
         pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
         rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() else None
+        said, known = (
+            places.host_of(event.source, event.record),
+            places.host_of_rank.get(rank) if rank is not None else None,
+        )
+        if said is not None and known is not None and said.split(".")[0] != known.split(".")[0]:
+            rank = None  # the same number on another host is another process
         if rank is not None:
             event.notes.append(f"process {pid} is rank {rank}")
     return rank
@@ -264,11 +275,32 @@ def _restarts(run: Run) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for index, records in enumerate(run.records):
         lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
+        lines += _second_starts(records)
         # Every agent announces the same restart; lines close together are one.
-        merged = [line for position, line in enumerate(lines) if position == 0 or line - lines[position - 1] > 3]
+        merged = [
+            line
+            for position, line in enumerate(sorted(lines))
+            if position == 0 or line - sorted(lines)[position - 1] > 3
+        ]
         if merged:
             found[index] = merged
     return found
+
+
+def _second_starts(records: Sequence[Record]) -> list[int]:
+    """Where the first line of a source stands again: another job's log was appended to it.
+
+    Ranks that all print the same first line do so at once; only a repeat far
+    below, as the first of its kind after other lines, starts a new log.
+    """
+    first = next((record for record in records if len(record.message) >= MIN_START), None)
+    if first is None or first.number > 5:
+        return []
+    wanted = _DIGITS.sub("#", first.message)[:60]
+    places = [record.number for record in records if _DIGITS.sub("#", record.message)[:60] == wanted]
+    if len(places) > MAX_STARTS or not _START.search(first.message):
+        return []
+    return [line - 1 for before, line in pairwise(places) if line - before > 1]
 
 
 def _attempt(event: Event, run: Run, restarts: dict[int, list[int]]) -> int:

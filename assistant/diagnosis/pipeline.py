@@ -22,13 +22,14 @@ from assistant.diagnosis.collectives import (
 from assistant.diagnosis.events import Event, Tier, build_events
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
+from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.status import decide_status, slowing
-from assistant.diagnosis.window import mark_handled, mark_recovered, mark_unrelated
+from assistant.diagnosis.window import mark_recovered, mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
@@ -129,7 +130,7 @@ def _lines_of(episodes: Sequence[Episode]) -> set[int]:
 def judge(run: Run, facts: Facts) -> Ordered:
     """Decide which events are this job's, which it survived, and which came first."""
     mark_harmless(run, facts.events)
-    mark_unrelated(run, facts.events, facts.places, facts.clock)
+    mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
     groups = group_events(facts.events)

@@ -40,7 +40,11 @@ _LIKELY_DONE = re.compile(
     r"|^sent |summary|bounds|utputs|training time"
 )
 _LIKELY_MARK = re.compile(r"[Ss]tep|[Ii]ter|[Ee]poch|[Ll]oss|it/s|s/it|HTTP/|hroughput|atch|\d/\d|/s\b")
-_PASSED = re.compile(r"\b\d+ passed\b(?!.*\b\d+ (?:failed|errors?)\b)")
+_PASSED = re.compile(r"^(?!.*\b[1-9]\d* (?:failed|errors?)\b).*\b\d+ passed\b")
+# Said by helpers beside the job as well (rsync, wandb, an epilog): proof of an end, not of the job's success.
+_WEAK_DONE = re.compile(
+    r"^sent [\d,]+ bytes|[Rr]un summary|^(?:All )?[Dd]one[.!]?$|exit (?:code|status):? 0\b|upload|[Cc]opy|epilog|[Pp]rocess(?:es)? (?:has |have )?finished"
+)
 _NOT_DONE = re.compile(r"\bnot (?:complete|done|finish)|(?:was|were) not|[Ff]ailed|[Ee]rror|CANCELLED|if |when |until ")
 
 
@@ -61,6 +65,7 @@ class Progress:
 
     marks: list[Mark] = field(default_factory=list)
     done: list[tuple[int, Record]] = field(default_factory=list)
+    """Lines of completion; after a fault only those that the job itself printed count (`is_weak`)."""
 
     @property
     def last_step(self) -> int | None:
@@ -179,6 +184,11 @@ def is_completion(message: str) -> bool:
     if _PASSED.search(message) is not None:
         return True
     return _DONE.search(message) is not None and _NOT_DONE.search(message) is None
+
+
+def is_weak(message: str) -> bool:
+    """Whether a line of completion may as well be that of a helper beside the job."""
+    return _WEAK_DONE.search(message) is not None
 
 
 def _mark(source: int, record: Record) -> Mark | None:

@@ -8,13 +8,14 @@ which the job made lasting progress is recovered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from assistant.diagnosis.events import Event, Tier
-from assistant.diagnosis.progress import Progress
+from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
-from assistant.logs.clock import RunClock
+from assistant.logs.clock import Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
 from corpus.record import Record
 
@@ -36,18 +37,29 @@ def kernel_sources(run: Run) -> set[int]:
     return found
 
 
-def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: RunClock) -> None:
+def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: RunClock, progress: Progress) -> None:
     """Set aside node events that are not this job's, or that cannot be placed in time."""
     kernel = kernel_sources(run)
     job = [index for index in range(len(run.sources)) if index not in kernel]
     if not job:
         return
-    span = clock.span(job)
+    span = _job_span(run, clock, job)
+    ended = _completed_at(events, progress, clock, kernel)
     for event in events:
-        if event.source not in kernel:
+        if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        if (
+            ended is not None
+            and event.moment is not None
+            and (gap := ended.before(event.moment)) is not None
+            and gap > 0
+        ):
+            event.unrelated = f"{_length(gap)} after the job had completed"
+            continue
         if span is None or event.moment is None or event.moment.axis != span[0].axis:
+            if event.source not in kernel:
+                continue
             event.unplaced = "its time cannot be compared with the job's"
             if foreign:
                 event.unrelated = foreign
@@ -60,6 +72,45 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = f"{_length(late)} after the last record of the job"
         elif foreign:
             event.unrelated = foreign
+
+
+def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Moment] | None:
+    """First and last moment of what the job itself printed, kernel lines in its sources left out."""
+    moments = [
+        moment
+        for index in job
+        for record in run.sources[index].records
+        if record.time is not None and record.program != "kernel" and "NVRM:" not in record.text
+        if (moment := clock.at(index, record.number)) is not None
+    ]
+    if not moments:
+        return None
+    wall = [moment for moment in moments if moment.axis == "wall"] or moments
+    mine = [moment for moment in wall if moment.axis == wall[0].axis]
+    return min(mine, key=lambda m: m.seconds), max(mine, key=lambda m: m.seconds)
+
+
+def _completed_at(events: Sequence[Event], progress: Progress, clock: RunClock, kernel: set[int]) -> Moment | None:
+    """When the job said that it had completed, if nothing of its own failed after that."""
+    own = [event for event in events if event.source not in kernel and not event.quiet and event.tier <= Tier.EXCEPTION]
+    found = [(source, record) for source, record in _last_words(progress.done, own) if source not in kernel]
+    moments = [moment for source, record in found if (moment := clock.at(source, record.number)) is not None]
+    return max(moments, key=lambda moment: moment.seconds, default=None)
+
+
+_JOB_COMMANDS = re.compile(
+    r"python|pt_|torch|ray|vllm|train|megatron|deepspeed|mpi|srun|slurm|java|node|nccl|cuda|jax|triton", re.I
+)
+
+
+def _foreign_command(run: Run, event: Event, job: Sequence[int]) -> str:
+    """Why a kill of a program that has nothing to do with training is another one's, if it is."""
+    capture = event.hit.captures.get("comm") if event.hit is not None else None
+    if capture is None or _JOB_COMMANDS.search(capture.text) is not None:
+        return ""
+    if any(capture.text in record.text for index in job for record in run.sources[index].records[:400]):
+        return ""
+    return f"the program {capture.text} is not one that the job's logs name"
 
 
 def _foreign_pid(event: Event, places: Places) -> str:
@@ -91,7 +142,13 @@ def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock)
     for event in events:
         if not event.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
-            event.recovered = _survived(event, progress, clock, frozenset(lines))
+            event.recovered = _survived(event, progress, clock, frozenset(lines)) or _is_teardown(event, progress)
+
+
+def _is_teardown(event: Event, progress: Progress) -> bool:
+    """Whether peers only lost each other after the source had said that the job completed."""
+    said = [record.number for source, record in progress.done if source == event.source]
+    return event.tier == Tier.CONSEQUENCE and bool(said) and min(said) < event.line
 
 
 def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> list[tuple[int, Record]]:
@@ -100,7 +157,11 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
     for event in events:
         if event.tier in {Tier.FAILURE, Tier.EXCEPTION, Tier.WRAPPER} and not event.quiet and not event.kernel:
             fatal[event.source] = max(fatal.get(event.source, 0), event.line)
-    return [(source, record) for source, record in done if record.number > fatal.get(source, 0)]
+    return [
+        (source, record)
+        for source, record in done
+        if record.number > fatal.get(source, 0) and not is_weak(record.message)
+    ]
 
 
 def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int]) -> bool:
@@ -128,28 +189,3 @@ def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[
         if gap is not None and gap > 0:
             return True
     return False
-
-
-PLAIN_AFTER = 15
-"""So many ordinary records after a logged error, and nothing fatal anywhere, say that it was handled."""
-
-
-def mark_handled(run: Run, events: Sequence[Event], skip: Sequence[set[int]]) -> None:
-    """Mark logged errors that the program plainly outlived as quiet.
-
-    Only where nothing fatal stands in these logs: an uncaught exception, a
-    verified failure, a wrapper or a killed process makes every error count.
-    """
-    logged = [event for event in events if event.tier == Tier.ERROR_LINE or _is_logged(event)]
-    if any(event not in logged and not (event.unrelated or event.recovered) for event in events):
-        return
-    for event in logged:
-        plain = 0
-        for record in run.sources[event.source].records:
-            if record.number > event.line and record.number not in skip[event.source] and record.message:
-                plain += 1
-        event.quiet = event.quiet or plain >= PLAIN_AFTER
-
-
-def _is_logged(event: Event) -> bool:
-    return event.tier == Tier.EXCEPTION and event.record.level == "ERROR"

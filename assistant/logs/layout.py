@@ -27,9 +27,7 @@ _PID_AND_HOST = re.compile(r"\bpid=(\d{1,10}), ip=([\w.\-:]+)")
 _KUBE_NODE = re.compile(r"^Node:\s+([\w.\-]+)/")
 _OWN_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,10})\b")
 _TABLE_PID = re.compile(r"^exitcode\s+: (-?\d+) \(pid: (\d+)\)")
-_FILE_RANK = re.compile(
-    r"(?:^|[._\-/])(?:rank|global_rank|worker|task|proc|process)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I
-)
+_FILE_RANK = re.compile(r"(?:^|[._\-/])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I)
 _TORCHRUN_DIR = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr)\.log$")
 _KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
 
@@ -150,6 +148,9 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
             places.source_rank[index] = rank
     for index, records in enumerate(sources):
         _read_records(places, index, records)
+    if places.world_size is not None:
+        # A number beyond the world is a pid, a pod or a replica.
+        places.source_rank = {index: rank for index, rank in places.source_rank.items() if rank < places.world_size}
     _hosts_from_names(places, paths)
     return places
 

@@ -34,6 +34,8 @@ class Action:
     """Whether the footer has room for it."""
     slash: str = ""
     """What to type into the prompt after `/`."""
+    always: bool = False
+    """Whether the key works under help and palette, too."""
 
 
 def _section(name: str, slash: str, what: str) -> Action:
@@ -58,7 +60,7 @@ ACTIONS: Final = (
     Action("palette", "ctrl+p", "Commands", "Find a command or an entry by name", "command_palette", "app"),
     Action("theme", "ctrl+t", "Theme", "Change between dark and light", "toggle_theme", "app", shown=False,
            slash="theme"),
-    Action("quit", "ctrl+q", "Quit", "Leave; the verdict stays on the terminal", "quit", "app", slash="quit"),
+    Action("quit", "ctrl+q", "Quit", "Leave; the verdict stays on the terminal", "quit", "app", slash="quit", always=True),
     Action("next-section", "right_square_bracket", "Next tab", "Show the next tab of the entry", "turn(1)", "dossier",
            shown=False),
     Action("previous-section", "left_square_bracket", "Previous tab", "Show the tab before", "turn(-1)", "dossier",
@@ -91,7 +93,15 @@ def actions_of(owner: str) -> Iterator[Action]:
 def bindings_of(owner: str) -> list[Binding]:
     """The keys of a node, each with its id and tooltip."""
     return [
-        Binding(action.key, action.run, action.label, show=action.shown, tooltip=action.help, id=action.id)
+        Binding(
+            action.key,
+            action.run,
+            action.label,
+            show=action.shown,
+            tooltip=action.help,
+            id=action.id,
+            priority=action.always,
+        )
         for action in actions_of(owner)
         if action.key
     ]

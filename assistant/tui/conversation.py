@@ -90,18 +90,10 @@ class ChatConversation:
         """Build the index where it is missing or stale, then search with it."""
         if self._folder is None:
             return
-        from assistant.chat.search import WordSearch, open_search
-
-        found = open_search(self._catalogue, self._folder, self._talk.material)
-        if isinstance(found, WordSearch):
-            from index.encoder import open_encoder
-            from index.store import build_store
-
-            cache = self._folder.with_name("vectors.sqlite3")
-            build_store(self._folder, self._catalogue, open_encoder(), cache=cache, progress=progress)
-            found = open_search(self._catalogue, self._folder, self._talk.material)
         from assistant.chat.conversation import Conversation as Talk
+        from assistant.retrieval import open_retriever
 
+        found = open_retriever(self._catalogue, folder=self._folder, progress=progress)
         with self._lock:
             self._talk = Talk(self._catalogue, self._talk.session, found)
 

@@ -37,7 +37,9 @@ class Desk(JobApp):
         self.start_job("load", "getting the knowledge ready", self._load)
 
     def _load(self, _report: Reporter) -> Loaded:
-        import assistant.tui.screens.diagnosis  # noqa: F401  ready before it is needed
+        # Imported here, after the first picture, so that no key waits for it later.
+        import assistant.diagnosis.pipeline
+        import assistant.tui.screens.diagnosis  # noqa: F401
 
         catalogue = self.services.catalogue()
         return Loaded(catalogue, tuple(self.services.demos()), self.services.conversation(catalogue))

@@ -212,9 +212,9 @@ def test_search_reads_stdin(firstfault: Callable[..., Any], monkeypatch: pytest.
 
 
 def test_search_by_meaning_needs_an_index(firstfault: Callable[..., Any], fresh_home: Path) -> None:
-    ended = firstfault("search", "--semantic", "GPU has fallen off the bus")
-    assert ended.out.startswith(XID)
-    assert "no index is built" in ended.err
+    ended = firstfault("search", "--semantic", "--no-build", "GPU has fallen off the bus")
+    assert (ended.code, ended.out) == (4, "")
+    assert "Type `firstfault index build`." in ended.err
 
 
 def test_an_empty_search_is_a_usage_error(firstfault: Callable[..., Any]) -> None:

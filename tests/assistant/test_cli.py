@@ -87,8 +87,9 @@ def test_a_pipe_without_arguments_is_diagnosed(
 def test_a_terminal_without_input_gets_a_usage_sentence(
     firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
+    # Keys come from a terminal, but nobody looks at a screen: with one, `firstfault` alone opens the interface.
     for module in ("group", "diagnose"):
-        monkeypatch.setattr(f"assistant.cli.{module}.is_terminal", lambda _: True)
+        monkeypatch.setattr(f"assistant.cli.{module}.is_terminal", lambda stream: stream is sys.stdin)
     ended = firstfault(*words)
     assert ended.code == 2
     assert ended.out == ""

@@ -206,6 +206,7 @@ def test_progress_renderer_fits_the_stream() -> None:
 def test_progress_text() -> None:
     assert describe("a\x1b", 0, None, 0) == "a\\x1b 0 bytes"
     assert describe("a", 1024, 4096, 2.0) == "a 1.0 KiB of 4.0 KiB (25%), 512 bytes/s, 6 s left"
+    assert describe("a", 1024, 4096, 2.0, "passages") == "a 1,024 of 4,096 passages (25%), 512/s, 6 s left"
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from assistant.chat.search import WordSearch, open_search
-from assistant.retrieval import at_hand, build_index, describe, index_folder, open_retriever, vectors_file
+from assistant.retrieval import at_hand, build_index, describe, index_folder, open_retriever, up_to_date, vectors_file
 from corpus.catalogue import Catalogue
 from index.errors import BrokenIndexError, RetrievalError, StaleIndexError, UnknownEncoderError
 from index.retriever import Retriever
-from index.store import BATCH, build_store, read_manifest
+from index.store import BATCH, all_passages, build_store, read_manifest
 from tests.index.bodies import BUS, DISK, FAMILY, MEMORY, body, catalogue_of
 from tests.index.hashing import HashingEncoder
 
@@ -112,6 +112,19 @@ def test_what_is_stale_is_built_incrementally(encoders: dict[str, HashingEncoder
     assert all("ore" in text for text in encoders[""].encoded)
 
 
+def test_a_question_brings_an_index_up_to_date_where_little_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert up_to_date(CATALOGUE) is None
+    build_index(CATALOGUE)
+    monkeypatch.setattr("assistant.retrieval.FEW", 2)
+    assert up_to_date(GROWN) is None
+    monkeypatch.setattr("assistant.retrieval.FEW", 10)
+    assert isinstance(open_search(GROWN), WordSearch)
+    found = open_search(GROWN, progress=lambda _done, _total: None)
+    assert isinstance(found, Retriever)
+    assert "more" in entries(found)
+    assert at_hand(GROWN) is not None
+
+
 def test_without_building_it_says_what_to_type() -> None:
     with pytest.raises(BrokenIndexError, match=r"there is no index.*Type `firstfault index build`"):
         open_retriever(CATALOGUE, no_build=True)
@@ -194,7 +207,7 @@ def test_ctrl_c_leaves_the_old_index_and_what_was_encoded(
     assert {path.name for path in index_folder().parent.iterdir()} == {"index", vectors_file(index_folder()).name}
     encoders[""] = HashingEncoder("bundled")
     assert firstfault("index", "build").code == 0
-    assert len(encoders[""].encoded) == read_manifest(index_folder()).count - BATCH
+    assert len(encoders[""].encoded) == len({passage.digest for passage in all_passages(MANY)}) - BATCH
 
 
 def test_an_unknown_encoder(firstfault: Callable[..., Any], small: Callable[..., None]) -> None:

@@ -103,7 +103,6 @@ def test_demo_three_questions_a_tick_a_walk_and_the_verdict_stays(terminal: Term
     terminal.wait("Backspace walks back")
     terminal.keys("F1")
     terminal.wait("The graph around an entry")
-    terminal.keys("Escape")
     terminal.keys("C-q")
     terminal.wait("MORE  ", "READY>")
     left = terminal.scrollback()

@@ -1,0 +1,131 @@
+"""Faults that a program plainly outlived, although nothing counts its steps.
+
+A retry that succeeds, a batch size that is tried and given up, a request that
+fails in a server that lives on: the same literals as in a dead job, and then
+ordinary records go on. Only where nothing fatal follows is a fault taken for
+handled; a file that ends shortly after it never is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.quoted import document_kind, fenced_lines, quotes
+from assistant.diagnosis.reading import Run
+from assistant.diagnosis.window import kernel_sources
+from corpus.record import Record
+
+PLAIN_AFTER = 15
+"""So many ordinary records after a logged error say that it was handled."""
+PLAIN_AFTER_WORDS = 2
+"""So many are enough when the program says in words that it goes on."""
+WORDS_WITHIN = 2
+"""Records after a fault in which such words are looked for."""
+
+_GOES_ON = re.compile(
+    r"\b[Rr]etr(?:y|ies|ying|ied)\b|attempt \d+(?:/\d+| of \d+)? ?(?:failed|ok|succe)|\b[Ff]all(?:ing|s)? ?back\b|\(ignored\)"
+    r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here"
+    r"|\b[Tt]rial \d+ (?:failed|finished|ok)|\brequest \S{1,60} failed|trying (?:the )?(?:next|batch size)|HTTP/[\d.]{1,3}\" [45]\d\d\b|\binstead\b$"
+)
+_FATAL_WORDS = re.compile(
+    r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? ?\(?[1-9-]|\bAborted\b|\bKilled\b|core dumped|\bexiting\b|shutting down"
+    r"|Shutting down|terminated|Traceback|CANCELLED|failed to start|FAILED|(?<!Server )\bError\b|\bfatal\b|make: \*\*\*"
+)
+_PROMPT = re.compile(r"[$#%>] |^\(\w[\w.-]*\) \S+@")
+
+
+def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]]) -> None:
+    """Quiet what only quotes an error, and what the program plainly outlived."""
+    _mark_quoted(run, events)
+    kernel = kernel_sources(run)
+    _prefer_loud(run, events, error_lines)
+    busy = [
+        error_lines[index] | {event.line for event in events if event.source == index}
+        for index in range(len(run.sources))
+    ]
+    for event in events:
+        if event.kernel or event.source in kernel or event.recovered or event.unrelated or event.tier > Tier.ERROR_LINE:
+            continue
+        if _fatal_later(event, events):
+            continue
+        after = _plain_after(run, event, busy[event.source])
+        if after is None:
+            continue
+        needed = PLAIN_AFTER_WORDS if _says_it_goes_on(run, event) else PLAIN_AFTER
+        event.quiet = event.quiet or len(after) >= needed
+
+
+def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
+    documents = [document_kind(source.path, source.records) for source in run.sources]
+    fences = [fenced_lines(source.records) for source in run.sources]
+    for event in events:
+        start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)
+        kind = documents[event.source]
+        if kind:
+            event.quiet, event.harmless = True, f"the source is {kind}, not the log of a job."
+        elif event.line in fences[event.source] or quotes(event.record, start):
+            event.quiet, event.harmless = True, "the line quotes an error, it does not report one of this job."
+
+
+def _prefer_loud(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]]) -> None:
+    """What is only told at INFO gives way to what a program reported as an error after going on for a while."""
+    loud: dict[int, int] = {}
+    for event in events:
+        if event.tier <= Tier.EXCEPTION and not event.quiet and not event.recovered and not _is_told(event):
+            loud[event.source] = min(loud.get(event.source, event.line), event.line)
+    for event in events:
+        spoils = event.head is not None and event.head.slows
+        until = loud.get(event.source)
+        if until is None or spoils or event.kernel or event.tier > Tier.CLASS or not _is_told(event):
+            continue
+        between = [record for record in run.sources[event.source].records if event.line < record.number < until]
+        event.quiet = event.quiet or any(
+            record.message
+            and record.number not in error_lines[event.source]
+            and record.level in {"INFO", "DEBUG", None}
+            for record in between
+        )
+
+
+def _is_told(event: Event) -> bool:
+    return event.record.level in {"INFO", "DEBUG"}
+
+
+def _fatal_later(event: Event, events: Sequence[Event]) -> bool:
+    """Whether something that ends jobs stands at or below the event, or in another source."""
+    for other in events:
+        if other is event or other.quiet or other.unrelated or other.recovered:
+            continue
+        ends = other.tier >= Tier.CONSEQUENCE or (other.head is not None and other.head.ends)
+        uncaught = other.tier == Tier.EXCEPTION and other.record.level is None
+        if (ends or uncaught) and (other.source != event.source or other.line > event.line):
+            return True
+    return False
+
+
+def _plain_after(run: Run, event: Event, error_lines: set[int]) -> list[Record] | None:
+    """Ordinary records below an event in its stream; None when something fatal is among them."""
+    plain = []
+    for record in run.sources[event.source].records:
+        if record.number <= event.line or record.number in error_lines or not record.message:
+            continue
+        if any(event.record.stream) and any(record.stream) and record.stream != event.record.stream:
+            continue
+        if _PROMPT.search(record.message[:80]):
+            return None
+        if _FATAL_WORDS.search(record.message):
+            return None
+        plain.append(record)
+    return plain
+
+
+def _says_it_goes_on(run: Run, event: Event) -> bool:
+    texts = [event.record.message]
+    last = event.episode.last if event.episode is not None else event.line
+    first = event.episode.first if event.episode is not None else event.line
+    for record in run.sources[event.source].records:
+        if first - 1 <= record.number < first or last < record.number <= last + WORDS_WITHIN:
+            texts.append(record.message)
+    return any(_GOES_ON.search(text) is not None for text in texts)

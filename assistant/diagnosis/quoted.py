@@ -1,0 +1,67 @@
+"""Text that quotes errors without being the log of a job: documents, code, chats, search output.
+
+Such lines hold the literals of many entries to the letter. A hit on them is
+shown, but it is no event of a job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from corpus.record import Record
+
+_DOCUMENTS = frozenset(
+    ".md .rst .py .pyi .ipynb .sh .bash .c .cc .cpp .cu .h .hpp .go .rs .js .ts .java .yaml .yml .toml .ini .cfg .html .htm"
+    " .css .csv .tsv .diff .patch .tex .adoc .man .1 .8".split()
+)  # fmt: skip
+_HEADS = (
+    (re.compile(r"^diff --git "), "a diff"),
+    (re.compile(r"^#!\s?/"), "a script"),
+    (re.compile(r"^(?:apiVersion|groups|version): ?\S*$"), "a configuration file"),
+    (
+        re.compile(r"^(?:IDENTIFIED|CLASSIFIED|UNEXPLAINED|SYMPTOM-ONLY|DEGRADED)  ?\s*This came first"),
+        "a report of this program",
+    ),
+    (re.compile(r'^\{\s*"(?:cells|nbformat)"'), "a notebook"),
+    (re.compile(r"^[A-Z][A-Z0-9_.-]*\(\d\)\s+.*\s+[A-Z][A-Z0-9_.-]*\(\d\)$"), "a manual page"),
+)
+_LINE = re.compile(
+    r"^(?:> |\$ (?:echo|grep|rg|git|cat|sed|awk|tail|head)\b|\d{1,6}\s{1,4}(?:echo|grep|rg|git|vim|cat|sed|awk|tail|less|python|kubectl)\b"
+    r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
+)
+_QUOTED = re.compile(r"(?<![:=(\[{,])\s[\"`]$")
+"""What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
+FENCE = "```"
+
+
+def document_kind(path: str, records: Sequence[Record]) -> str:
+    """What kind of document a source is, or an empty text when it may be a log."""
+    name = PurePosixPath(path.replace("!", "/"))
+    if name.suffix.lower() in _DOCUMENTS and not name.stem.endswith((".log", ".out", ".err")):
+        return f"a {name.suffix} file"
+    for record in records[:5]:
+        for pattern, kind in _HEADS:
+            if pattern.search(record.text):
+                return kind
+    return ""
+
+
+def fenced_lines(records: Sequence[Record]) -> frozenset[int]:
+    """Lines between Markdown fences."""
+    inside = False
+    found = set()
+    for record in records:
+        if record.message.startswith(FENCE):
+            inside = not inside
+        elif inside:
+            found.add(record.number)
+    return frozenset() if inside else frozenset(found)
+
+
+def quotes(record: Record, start: int) -> bool:
+    """Whether a record quotes the text that starts at this position of `Record.text`."""
+    if _LINE.search(record.message) is not None:
+        return True
+    return _QUOTED.search(record.text[max(0, start - 40) : start]) is not None
