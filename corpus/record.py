@@ -17,6 +17,8 @@ from corpus.timestamp import Stamp, read_stamp
 
 TEXT_CAP = 65_536
 """Characters of a line that are looked at; the rest of a longer line is not matched."""
+MAX_REDRAWS = 200
+"""Redraws of one line that become records; the middle of a longer run of a progress bar is dropped."""
 MAX_PREFIXES = 12
 """How many prefixes are taken off one line; launchers stack three or four."""
 
@@ -144,6 +146,8 @@ def read_records(raw: bytes, number: int) -> list[Record]:
     text = clean(shown)[:TEXT_CAP]
     if "\r" in text:
         segments = [segment for segment in text.split("\r") if segment.strip()]
+        if len(segments) > MAX_REDRAWS:
+            segments = segments[: MAX_REDRAWS // 2] + segments[-MAX_REDRAWS // 2 :]
         return [record for segment in segments or [""] for record in _read_text(segment, shown, number)]
     return _read_text(text, shown, number)
 

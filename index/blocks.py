@@ -189,9 +189,9 @@ class BlockReader:
         return block
 
     def _block(self, raw: bytes, cut: int, *, ends_line: bool) -> Block:
-        if b"\0" in raw:
-            self.nul_bytes += raw.count(b"\0")
         block = Block(raw, self.lines + 1, starts_line=self._starts_line, ends_line=ends_line)
+        if block.text is not raw:
+            self.nul_bytes += raw.count(b"\0")
         self._starts_line = ends_line
         self._drop(cut)
         return block

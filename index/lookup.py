@@ -114,14 +114,14 @@ class Lookup:
         text = self._block.text
         if not self._knows_cores(plan, ends) or len(set(places)) != len(places):
             return False
-        heads = {text[place + 1 : place + 1 + HEAD] for place in places}
+        heads = {text[place : place + HEAD] for place in places}
         group = plan.group(plan.atoms)
         if not heads <= group.heads:
             ranks = {head: rank_of_head(head) for head in heads}
             if None in ranks.values():
                 return False
             for place in places:
-                self._meet(group, ranks[text[place + 1 : place + 1 + HEAD]] or 0, place)
+                self._meet(group, ranks[text[place : place + HEAD]] or 0, place)
             group.heads |= heads
         group.places += places
         self.touched.add(group)

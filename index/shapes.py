@@ -30,9 +30,9 @@ NOWHERE = (0, -1)
 """The place of a rank that no digits of the line decide alone."""
 
 _HEX_RUN = re.compile(rb"[0-9a-fA-F]{6,64}")
-_HEAD = re.compile(rb"\[(?:rank|Rank|RANK)[ _:=]?(\d{1,6})\]:? ")
-HEAD = 12
-"""Bytes of the beginning of a line that hold `[rank123]: `."""
+_HEAD = re.compile(rb"\n\[(?:rank|Rank|RANK)[ _:=]?(\d{1,6})\]:? ")
+HEAD = 13
+"""Bytes of the newline before a line and of its beginning that hold `[rank123]: `."""
 _DIGITS = re.compile(r"\d+")
 _RUN = re.compile(rb"\d+")
 

@@ -7,13 +7,14 @@ brought up to date.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import hyperscan
 
 from corpus.match import AtomHit, Matcher
 from corpus.record import read_records
-from index.blocks import Block, BlockReader, Limits, Readable
+from index.blocks import MIB, Block, BlockReader, Limits, Readable
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
 from index.tallies import Numbers, Track, line_at, raw_start
@@ -22,6 +23,13 @@ OnMatch = Callable[[int, int, int, int, object], None]
 
 EARLY_WINDOWS = 4
 """First hits of a text whose neighbourhood is kept while there is room."""
+KEPT = 16 * MIB
+"""Freed memory that is kept for the next block instead of being given back and faulted in again."""
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc reuse the memory of blocks: once a chunk of this size was freed, it stops mapping smaller ones anew."""
+    bytes(KEPT)
 
 
 class Worker:
@@ -33,11 +41,10 @@ class Worker:
         self._scratch = hyperscan.Scratch(database)
         self._matcher = matcher
         self._buffer = bytearray()
+        _keep_freed_memory()
         self._lookup = Lookup(matcher)
-        self._ends: list[list[int]] = [[] for _ in (*self._lookup.plans, *extra)]
-        """Where each literal ends in the present block."""
-        self._hit: list[int] = []
-        """Literals that stand in the present block."""
+        self._ends: defaultdict[int, list[int]] = defaultdict(list)
+        """Where the literals that stand in the present block end."""
         self._start(Limits(), 0, is_frugal=False)
         self._on_match = self._make_callback()
 
@@ -48,9 +55,7 @@ class Worker:
 
     def _start(self, limits: Limits, source: int, *, is_frugal: bool) -> None:
         self._lookup.start(limits)
-        self._hit.clear()
-        for ends in self._ends:
-            ends.clear()
+        self._ends.clear()
         self._source = source
         self._block = Block(b"\n", 1, starts_line=True, ends_line=True)
         self._keeper = LineKeeper(limits, is_frugal=is_frugal)
@@ -85,14 +90,11 @@ class Worker:
         return reader
 
     def _make_callback(self) -> OnMatch:
-        ends_of, hit = self._ends, self._hit.append
+        ends_of = self._ends
 
-        # Called for every hit: two million times a GiB in a storm. A truthy return would end the scan.
+        # Called for every hit: three million times a GiB in a storm. A truthy return would end the scan.
         def on_match(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            ends = ends_of[literal]
-            if not ends:
-                hit(literal)
-            ends.append(end)
+            ends_of[literal].append(end)
 
         return on_match
 
@@ -130,16 +132,14 @@ class Worker:
         """Where the lines start on which each text stands."""
         places_of: dict[int, list[int]] = {}
         rfind = self._block.text.rfind
-        for literal in self._hit:
-            ends = self._ends[literal]
+        for literal, ends in self._ends.items():
             ends.sort()
             extra = literal - len(self._lookup.plans)
             if extra < 0:
                 self._lookup.look_up(self._lookup.plans[literal], ends)
             else:
                 places_of[-1 - extra] = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends]))
-            ends.clear()
-        self._hit.clear()
+        self._ends.clear()
         for group in self._lookup.touched:
             for atom in group.atoms:
                 known = places_of.get(atom)

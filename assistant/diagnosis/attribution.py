@@ -298,6 +298,14 @@ def beats(first: Group, second: Group) -> bool:
     return (first.first.source, first.first.line) < (second.first.source, second.first.line)
 
 
+def order_is_open(first: Group, second: Group) -> bool:
+    """Whether neither time nor place in a common source tells which of two faults came first."""
+    if _same_source(first, second) or first.first.attempt != second.first.attempt:
+        return False
+    gap = _gap(first, second)
+    return gap is None or abs(gap) <= (TOLERANCE_S if _same_place(first, second) else SKEW_S)
+
+
 def _gap(first: Group, second: Group) -> float | None:
     """Seconds from the onset of one group to that of the other, if both can be compared."""
     if first.onset is None or second.onset is None:

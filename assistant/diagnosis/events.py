@@ -84,6 +84,8 @@ class Event:
     """Why it cannot be placed in time; empty when it can."""
     quiet: bool = False
     """Printed at a level, or in a block, that says it was expected or handled."""
+    superseded: bool = False
+    """True when another job's log starts below it in the same source."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
     notes: list[str] = field(default_factory=list)
@@ -104,7 +106,9 @@ def build_events(
     for source, found in enumerate(episodes):
         events += [_from_episode(source, episode) for episode in found if (source, id(episode)) not in covered]
     restarts = _restarts(run)
+    starts = [_second_starts(records) for records in run.records]
     for event in events:
+        event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places)
         _ask_text(event)
         _ask_failure_table(event, places)

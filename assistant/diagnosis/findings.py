@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, CausalGraph, Group, Ordered
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, CausalGraph, Group, Ordered, order_is_open
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
 from assistant.diagnosis.reading import Run
@@ -153,6 +153,11 @@ class FindingBuilder:
     def _order_facts(self, group: Group, role: FindingRole, ordered: Ordered) -> list[str]:
         facts = []
         if role == "initiating" and group is ordered.initiating:
+            facts += [
+                f"nothing here tells whether {self.ids[id(other)]} ({_name(other)}) came before it"
+                for other in ordered.independent
+                if order_is_open(group, other)
+            ]
             effects = [other for other in ordered.downstream if group in other.explained_by]
             for other in effects[:3]:
                 facts.append(self._relation(group, other))

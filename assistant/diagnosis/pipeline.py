@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events
+from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events, order_is_open
 from assistant.diagnosis.collectives import (
     CollectiveState,
     exited_first,
@@ -131,7 +131,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     """Decide which events are this job's, which it survived, and which came first."""
     mark_harmless(run, facts.events)
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
-    mark_recovered(facts.events, facts.progress, facts.clock)
+    mark_recovered(run, facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
@@ -206,6 +206,14 @@ def _warnings(run: Run, facts: Facts, ordered: Ordered) -> tuple[str, ...]:
     if run.catalogue.overridden:
         warnings.append(f"own entries override bundled ones: {', '.join(run.catalogue.overridden)}.")
     first = ordered.initiating
+    if first is not None:
+        rivals = [
+            group for group in ordered.independent if order_is_open(first, group) and strength_of(group) == "verified"
+        ]
+        warnings += [
+            f"{group.head.id if group.head else 'another fault'} is verified as well, and nothing here tells which came first."
+            for group in rivals
+        ]
     if first is not None and first.head is not None and first.first.hit is not None:
         signature = next(s for s in first.head.signatures if s.name == first.first.hit.signature)
         if signature.spec_only:

@@ -7,6 +7,7 @@ not be read is named and the rest is diagnosed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -94,6 +95,7 @@ def read_run(
 ) -> Run:
     """Scan all inputs; raises FirstfaultError (exit 2) when nothing can be read."""
     sources, unread = expand(paths, stdin)
+    sources.sort(key=_rotation)
     matcher = Matcher(catalogue.heads.values(), catalogue.literals)
     scanner = Scanner(matcher, MARKERS)
     read: list[ReadSource] = []
@@ -115,6 +117,15 @@ def read_run(
     return run
 
 
+_ROTATED = re.compile(r"^(?P<base>.*?)\.(?P<number>\d{1,3})(?P<packed>\.(?:gz|bz2|xz|zst))?$")
+
+
+def _rotation(source: Source) -> tuple[str, int]:
+    """Rotated logs in the order they were written: job.log.2, job.log.1, job.log; the others as they came."""
+    found = _ROTATED.match(source.path)
+    return (found.group("base"), -int(found.group("number"))) if found else (source.path, 0)
+
+
 def _read_source(source: Source, scanner: Scanner, index: int, progress: ProgressCallback | None) -> ReadSource:
     callback = None
     if progress is not None:
@@ -132,7 +143,7 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
         problems.append(f"{scan.long_lines} over-long lines were cut")
     if scan.nul_bytes:
         problems.append(f"{scan.nul_bytes} NUL bytes were skipped")
-    return ReadSource(source.path, scan, [], encoding, problems)
+    return ReadSource(source.path.encode("utf-8", "replace").decode(), scan, [], encoding, problems)
 
 
 def _decode(source: ReadSource, budget: int) -> list[Record]:

@@ -43,6 +43,11 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     job = [index for index in range(len(run.sources)) if index not in kernel]
     if not job:
         return
+    cluster = platform_sources(run)
+    own = [index for index in job if index not in cluster]
+    if own and cluster:
+        mark_other_objects(run, events, own)
+        _mark_other_nodes(events, cluster, places, run, own)
     span = _job_span(run, clock, job)
     ended = _completed_at(events, progress, clock, kernel)
     for event in events:
@@ -74,6 +79,39 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = foreign
 
 
+_POD = re.compile(r"\bpods?/([\w.\-]+)")
+
+
+def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) -> None:
+    """Set aside platform events that name a pod which the job's own sources do not know."""
+    texts = [path for path in run.paths] + [
+        record.container for index in job for record in run.sources[index].records if record.container is not None
+    ]
+    for event in events:
+        found = _POD.search(event.record.text)
+        if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
+            continue
+        pod = found.group(1)
+        if not any(pod in text or text in pod for text in texts if text and len(text) > 3):
+            event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+def platform_sources(run: Run) -> set[int]:
+    """Sources that list events of a whole cluster (kubectl get events, sinfo, slurmctld), beside a job's own."""
+    found = set()
+    for index, source in enumerate(run.sources):
+        head = [record.text for record in source.records[:3]]
+        if any(_CLUSTER_TABLE.search(text) for text in head) or _CLUSTER_FILE.search(source.path):
+            found.add(index)
+    return found
+
+
+_CLUSTER_TABLE = re.compile(
+    r"^LAST SEEN\s+TYPE\s+REASON|^NAMESPACE\s+LAST SEEN|^REASON\s+USER\s+TIMESTAMP|^PARTITION\s+AVAIL|^\s*JobID\s+JobName"
+)
+_CLUSTER_FILE = re.compile(r"(?:^|/)(?:events|slurmctld|sinfo|sacct|squeue)[\w.\-]*$")
+
+
 def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Moment] | None:
     """First and last moment of what the job itself printed, kernel lines in its sources left out."""
     moments = [
@@ -88,6 +126,28 @@ def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Mo
     wall = [moment for moment in moments if moment.axis == "wall"] or moments
     mine = [moment for moment in wall if moment.axis == wall[0].axis]
     return min(mine, key=lambda m: m.seconds), max(mine, key=lambda m: m.seconds)
+
+
+def _mark_other_nodes(events: Sequence[Event], cluster: set[int], places: Places, run: Run, own: Sequence[int]) -> None:
+    """Set aside node events of a cluster's tables whose node the job's own sources do not name."""
+    hosts = {
+        host
+        for host in places.hosts
+        if any(host in record.text for index in own for record in run.sources[index].records)
+    }
+    for event in events:
+        if (
+            event.source in cluster
+            and event.head is not None
+            and event.tier <= Tier.CLASS
+            and not _POD.search(event.record.text)
+        ):
+            known = event.host is not None and event.host in hosts
+            named = any(host in event.record.text for host in hosts)
+            if not known and not named:
+                event.unplaced = (
+                    event.unplaced or "it speaks of the cluster, and nothing ties it to the nodes of this job"
+                )
 
 
 def _completed_at(events: Sequence[Event], progress: Progress, clock: RunClock, kernel: set[int]) -> Moment | None:
@@ -132,8 +192,9 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
+def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
     """Mark faults that the job survived: it went on, or it finished afterwards."""
+    ends = [max((record.number for record in source.records if record.message), default=0) for source in run.sources]
     own: dict[tuple[str, int], set[int]] = {}
     for event in events:
         if event.head is not None:
@@ -142,7 +203,38 @@ def mark_recovered(events: Sequence[Event], progress: Progress, clock: RunClock)
     for event in events:
         if not event.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
-            event.recovered = _survived(event, progress, clock, frozenset(lines)) or _is_teardown(event, progress)
+            at_end = ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
+            event.recovered = _survived(event, progress, clock, frozenset(lines), at_end=at_end)
+            event.recovered = event.recovered or _is_teardown(event, progress)
+    _take_back(events, progress)
+    current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
+    if not any(event.tier <= Tier.ERROR_LINE and not event.recovered for event in current):
+        for event in events:
+            event.recovered = event.recovered or event.superseded
+
+
+BUFFERED_STEPS = 5
+"""Steps that other ranks may still print after a fault, because they ran ahead or their output was buffered."""
+
+
+def _take_back(events: Sequence[Event], progress: Progress) -> None:
+    """A fault that only other ranks' last steps follow, and then their timeouts, was not survived."""
+    opened = [event for event in events if not (event.recovered or event.unrelated or event.quiet)]
+    waiting = [event for event in opened if event.tier == Tier.CONSEQUENCE]
+    if not waiting or any(event.tier <= Tier.EXCEPTION for event in opened):
+        return
+    for event in events:
+        may_cause = event.head is not None and event.head.kind == "failure" and event.head.role == "initiating"
+        if not (event.recovered and may_cause and event.tier == Tier.FAILURE):
+            continue
+        steps = {
+            mark.step
+            for mark in progress.marks
+            if mark.source == event.source and event.line < mark.line and mark.step is not None
+        }
+        own_source = [other for other in waiting if other.source == event.source and other.line > event.line]
+        if own_source and 0 < len(steps) <= BUFFERED_STEPS:
+            event.recovered = False
 
 
 def _is_teardown(event: Event, progress: Progress) -> bool:
@@ -164,14 +256,15 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
     ]
 
 
-def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int]) -> bool:
+def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int], *, at_end: bool) -> bool:
     is_notice = event.head is not None and event.head.announces
     if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
         return True
     for source, record in progress.done:
         if source == event.source and record.number > event.line:
             return True
-    if event.moment is None:
+    if event.moment is None or (at_end and not event.kernel and event.tier <= Tier.EXCEPTION):
+        # What others print later says nothing of a process whose own output ends with its fault.
         return False
     later_marks = 0
     for mark in progress.marks:

@@ -38,7 +38,6 @@ class Desk(JobApp):
 
     def _load(self, _report: Reporter) -> Loaded:
         # Imported here, after the first picture, so that no key waits for it later.
-        import assistant.diagnosis.pipeline
         import assistant.tui.screens.diagnosis  # noqa: F401
 
         catalogue = self.services.catalogue()

@@ -23,6 +23,7 @@ from assistant.tui.widgets.checklist import Checklist
 from assistant.tui.widgets.entry import DossierPane
 from assistant.tui.widgets.progress_line import ProgressLine
 from assistant.tui.widgets.prompt import Prompt
+from assistant.tui.widgets.tabs import CalmTabs
 from assistant.tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ SHOWN_PASTE: Final = 3
 """Lines of a paste that the conversation repeats."""
 
 
-class PaneTabs(Tabs):
+class PaneTabs(CalmTabs):
     """Which pane is looked at, on a narrow screen."""
 
     HELP = "diagnosis"
@@ -56,7 +57,7 @@ class DiagnosisScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Headline, pane tabs, panes, progress, keys."""
         yield Static(id="headline", markup=False)
-        yield PaneTabs(*(Tab(label, id=f"pane-{name}") for name, label in PANES.items()))
+        yield PaneTabs(*(Tab(label, id=f"pane-{name}") for name, label in PANES.items()), active="pane-talk")
         with Horizontal(id="panes"):
             yield Timeline(id="findings", classes="pane")
             yield Chat(id="talk", classes="pane -active")
@@ -68,7 +69,6 @@ class DiagnosisScreen(BaseScreen):
         """Name the panes and show the case."""
         for name, label in PANES.items():
             self.query_one(f"#{name}").border_title = label
-        self._mark("talk")
         await self.show_case(self.case)
 
     async def show_case(self, case: Case) -> None:

@@ -19,6 +19,7 @@ from assistant.tui.widgets.checklist import Checklist
 from assistant.tui.widgets.evidence import Evidence
 from assistant.tui.widgets.page import Page
 from assistant.tui.widgets.related import Related
+from assistant.tui.widgets.tabs import CalmTabs
 
 SECTIONS: Final = {
     "overview": "Overview",
@@ -31,7 +32,7 @@ SECTIONS: Final = {
 }
 
 
-class SectionTabs(Tabs):
+class SectionTabs(CalmTabs):
     """The tabs of the entry pane."""
 
     HELP = "entry"

@@ -214,3 +214,13 @@ def test_log_text_cannot_look_like_a_place(talk_about: Callable[[str], Conversat
     assert re.search(r"\[run/rank_3.log:41\]", answer.answer)
     assert "[bold]" in answer.answer
     assert places(answer) == ["run/rank_3.log:41"]
+
+
+def test_a_guess_names_its_entry_and_the_next_ones(catalogue: Catalogue) -> None:
+    answer = Conversation(catalogue).ask("collective operation timeout caught by the watchdog of my ranks")
+    first = answer.lines[0]
+    assert first.form == "note"
+    assert first.text.startswith("Nearest entry: NCCL collective timed out")
+    assert "If it is not that: " in first.text
+    assert answer.confidence != "grounded"
+    assert answer.answer.startswith(first.text)
