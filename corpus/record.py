@@ -17,6 +17,8 @@ from corpus.timestamp import Stamp, read_stamp
 
 TEXT_CAP = 65_536
 """Characters of a line that are looked at; the rest of a longer line is not matched."""
+EPOCHS = (1e9, 4.1e9)
+"""Seconds since 1970 that a log can be from: 2001 to 2099; a thousand times that is milliseconds."""
 MAX_REDRAWS = 200
 """Redraws of one line that become records; the middle of a longer run of a progress bar is dropped."""
 MAX_PREFIXES = 12
@@ -190,8 +192,8 @@ def _json_identity(data: dict[str, object], outer: Record) -> Record:
     stamp = outer.time
     for key in _TIME_KEYS:
         value = data.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 1e9:
-            stamp = Stamp(float(value) / (1000 if value > 1e11 else 1), "absolute", zoned=True)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and EPOCHS[0] < value < EPOCHS[1] * 1000:
+            stamp = Stamp(float(value) / (1000 if value > EPOCHS[1] else 1), "absolute", zoned=True)
             break
         if isinstance(value, str):
             found = read_stamp(value)

@@ -139,11 +139,18 @@ class Lookup:
         if plan.core is Core.NONE:
             return False
         find = text.find
-        rests = [text[end - reach : find(b"\n", end)] for end in ends]
-        shapes = [rest.translate(MASK) for rest in rests]
+        shapes = {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
         if plan.has_hashes:
-            shapes = [hexless(shape) for shape in shapes]
-        return plan.cores.issuperset(shapes) or self._learn_cores(plan, dict(zip(shapes, rests, strict=True)))
+            shapes = {hexless(shape) for shape in shapes}
+        return shapes <= plan.cores or self._learn_rests(plan, ends)
+
+    def _learn_rests(self, plan: Plan, ends: list[int]) -> bool:
+        text = self._block.text
+        rests = {text[end - plan.reach : text.find(b"\n", end)] for end in ends}
+        samples = {rest.translate(MASK): rest for rest in rests}
+        if plan.has_hashes:
+            samples = {hexless(shape): rest for shape, rest in samples.items()}
+        return self._learn_cores(plan, samples)
 
     def _learn_cores(self, plan: Plan, samples: dict[bytes, bytes]) -> bool:
         """Read one sample of each new kind; False when one does not show the text by itself."""

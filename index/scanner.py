@@ -13,13 +13,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import hyperscan
-
 from corpus.match import AtomHit, Matcher
 from index.blocks import Limits, Readable
 from index.lines import LineStore
 from index.tallies import Tally, Track
-from index.worker import Worker
+from index.worker import Engine, Worker
 
 __all__ = ["Limits", "LineStore", "Scanner", "SourceScan", "Tally"]
 
@@ -54,16 +52,7 @@ class Scanner:
         self._matcher = matcher
         self._extra = [*markers, STRIDE]
         self._markers = len(markers)
-        literals = [*matcher.literals, *self._extra]
-        numbers = [number for number, literal in enumerate(literals) if literal]
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
-            expressions=[literals[number] for number in numbers],
-            ids=numbers,
-            elements=len(numbers),
-            flags=[0] * len(numbers),
-            literal=True,
-        )
+        self._engine = Engine([*matcher.literals, *self._extra])
         self._local = threading.local()
         self._kept = 0
 
@@ -79,7 +68,7 @@ class Scanner:
         worker: Worker | None = getattr(self._local, "worker", None)
         if worker is None:
             # The engine's scratch space and the shapes belong to one thread.
-            worker = self._local.worker = Worker(self._database, self._matcher, self._extra)
+            worker = self._local.worker = Worker(self._engine, self._matcher, self._extra)
         reader = worker.scan(stream, source, limits, progress, is_frugal=self._kept > limits.total)
         hits = worker.hits()
         windows = worker.store()

@@ -20,7 +20,7 @@ SCHEMA: Final = "firstfault.index/1"
 _CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group("index", context_settings=_CONTEXT, short_help=VERBS["index"])
+@click.group("index", context_settings=_CONTEXT, short_help=VERBS["index"], no_args_is_help=False)
 def command() -> None:
     """Build the index by which questions and unfamiliar lines find entries, or show its state.
 

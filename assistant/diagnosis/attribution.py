@@ -246,10 +246,13 @@ def _follows(group: Group, consequence: Group) -> bool:
     their place in the file too; an exception does so only by its time, because
     files are flushed late.
     """
+    if _attempt(group) != _attempt(consequence):
+        return False
     printed, began = consequence.first.moment, group.onset
     gap = printed.before(began) if printed is not None and began is not None else None
     if group.head is not None and group.head.kind == "failure":
-        # A verified failure is an effect only when its own time says so.
+        # A verified failure is an effect only when its own time says so; one that usually
+        # starts things is believed even then, because clocks of hosts differ.
         return gap is not None and gap > SKEW_S and group.head.role != "initiating"
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
     weak = weak or (_is_interruption(consequence) and group.tier == Tier.EXCEPTION)

@@ -18,16 +18,16 @@ from assistant.logs.layout import Places
 from assistant.verdict import CollectiveGroup, CollectiveRank, Suspect, SuspectReason
 from corpus.record import Record
 
-_RANK = re.compile(r"\bRank (\d+)\]")
+_RANK = re.compile(r"\bRank (\d{1,15})\]")
 _WORK = re.compile(
-    r"WorkNCCL\((?:SeqNum=(\d+), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d+))?(?:, NumelOut=(\d+))?.{0,80}?Timeout\(ms\)=(\d+)\)(?: ran for (\d+) milliseconds)?"
+    r"WorkNCCL\((?:SeqNum=(\d{1,15}), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?.{0,80}?Timeout\(ms\)=(\d{1,15})\)(?: ran for (\d{1,15}) milliseconds)?"
 )
-_COUNTERS = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d+), last completed (?:NCCL )?work: (-?\d+)")
-_GROUP = re.compile(r"\[PG (?:ID )?(\d+)")
+_COUNTERS = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d{1,15}), last completed (?:NCCL )?work: (-?\d{1,15})")
+_GROUP = re.compile(r"\[PG (?:ID )?(\d{1,15})")
 _SIGNAL = re.compile(
-    r"[Oo]bserved flight recorder dump signal from another rank(?: via TCPStore)?|Received a dump signal due to a collective timeout from (?:this|another)? ?.{0,30}rank (\d+)"
+    r"[Oo]bserved flight recorder dump signal from another rank(?: via TCPStore)?|Received a dump signal due to a collective timeout from (?:this|another)? ?.{0,30}rank (\d{1,15})"
 )
-_RAN_FOR = re.compile(r"ran for (\d+) milliseconds")
+_RAN_FOR = re.compile(r"ran for (\d{1,15}) milliseconds")
 
 
 @dataclass

@@ -7,7 +7,7 @@ how much it can explain, before time and causes are looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
@@ -35,6 +35,8 @@ _PEER_LOST = re.compile(
 """Wording by which a process says that another one went away or did not come."""
 _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
 _DIGITS = re.compile(r"\d+")
+MAX_WORDINGS = 40
+"""Different wordings of uncovered error lines that become events, for each source."""
 MIN_START, MAX_STARTS = 12, 12
 """Length of a first line that can be recognised, and how often it may stand in a source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
@@ -104,7 +106,8 @@ def build_events(
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
     covered = _covered(events)
     for source, found in enumerate(episodes):
-        events += [_from_episode(source, episode) for episode in found if (source, id(episode)) not in covered]
+        bare = [episode for episode in found if (source, id(episode)) not in covered]
+        events += [_from_episode(source, episode) for episode in _distinct(bare)]
     restarts = _restarts(run)
     starts = [_second_starts(records) for records in run.records]
     for event in events:
@@ -151,6 +154,19 @@ def _holds(episode: Episode, hit: Hit) -> bool:
     return episode.decisive.number == hit.record.number or episode.stream == hit.record.stream
 
 
+def _distinct(episodes: Sequence[Episode]) -> Iterable[Episode]:
+    """Every block, but of plain error lines only the first of each wording, and not endlessly many."""
+    seen: set[str] = set()
+    for episode in episodes:
+        if episode.kind != "error":
+            yield episode
+            continue
+        wording = _DIGITS.sub("#", episode.decisive.message)[:120]
+        if wording not in seen and len(seen) < MAX_WORDINGS:
+            seen.add(wording)
+            yield episode
+
+
 def _covered(events: Sequence[Event]) -> set[tuple[int, int]]:
     """Episodes that a hit explains: they are not events of their own.
 
@@ -184,7 +200,7 @@ def _rank(event: Event, places: Places) -> int | None:
         return rank
     captures = event.hit.captures
     for name in ("rank", "task", "tasks"):
-        if name in captures and captures[name].text.isdigit():
+        if name in captures and captures[name].text.isdigit() and len(captures[name].text) < 7:
             return int(captures[name].text)
     address = captures["pci"].text if "pci" in captures else _KERNEL_PCI.sub(r"\1", event.record.message)
     if rank is None and len(address) < 20:
@@ -193,7 +209,7 @@ def _rank(event: Event, places: Places) -> int | None:
             event.notes.append(f"PCI address {address} belongs to rank {rank}")
     if rank is None:
         pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
-        rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() else None
+        rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() and len(pid) < 11 else None
         said, known = (
             places.host_of(event.source, event.record),
             places.host_of_rank.get(rank) if rank is not None else None,
@@ -267,7 +283,7 @@ def _onset(event: Event) -> Moment | None:
     if not waited and event.hit is not None:
         for name in ("ran_ms", "waited_ms", "timeout_ms"):
             text = event.hit.captures[name].text if name in event.hit.captures else ""
-            if text.isdigit():
+            if text.isdigit() and len(text) < 13:
                 waited = int(text) / 1000
                 break
     moment = event.moment

@@ -41,14 +41,14 @@ def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[in
     _mark_quoted(run, events)
     kernel = kernel_sources(run)
     _prefer_loud(run, events, error_lines)
-    busy = [
-        error_lines[index] | {event.line for event in events if event.source == index}
-        for index in range(len(run.sources))
-    ]
+    busy = [set(lines) for lines in error_lines]
+    for event in events:
+        busy[event.source].add(event.line)
+    ends = _Ends(events)
     for event in events:
         if event.kernel or event.source in kernel or event.recovered or event.unrelated or event.tier > Tier.ERROR_LINE:
             continue
-        if _fatal_later(event, events):
+        if ends.follow(event):
             continue
         after = _plain_after(run, event, busy[event.source])
         if after is None:
@@ -93,16 +93,22 @@ def _is_told(event: Event) -> bool:
     return event.record.level in {"INFO", "DEBUG"}
 
 
-def _fatal_later(event: Event, events: Sequence[Event]) -> bool:
-    """Whether something that ends jobs stands at or below the event, or in another source."""
-    for other in events:
-        if other is event or other.quiet or other.unrelated or other.recovered:
-            continue
-        ends = other.tier >= Tier.CONSEQUENCE or (other.head is not None and other.head.ends)
-        uncaught = other.tier == Tier.EXCEPTION and other.record.level is None
-        if (ends or uncaught) and (other.source != event.source or other.line > event.line):
-            return True
-    return False
+class _Ends:
+    """Where things stand that end jobs: the last line of them in each source."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._last: dict[int, int] = {}
+        for event in events:
+            if event.quiet or event.unrelated or event.recovered:
+                continue
+            ends = event.tier >= Tier.CONSEQUENCE or (event.head is not None and event.head.ends)
+            if ends or (event.tier == Tier.EXCEPTION and event.record.level is None):
+                self._last[event.source] = max(self._last.get(event.source, 0), event.line)
+
+    def follow(self, event: Event) -> bool:
+        """Whether something that ends jobs stands below an event, or in another source."""
+        others = len(self._last) - (event.source in self._last)
+        return others > 0 or self._last.get(event.source, 0) > event.line
 
 
 def _plain_after(run: Run, event: Event, error_lines: set[int]) -> list[Record] | None:

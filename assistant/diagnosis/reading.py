@@ -18,6 +18,7 @@ from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record
+from index.blocks import Readable
 from index.scanner import Limits, Scanner, SourceScan
 
 WHOLE_LINES = 6_000
@@ -117,6 +118,21 @@ def read_run(
     return run
 
 
+class _Bounded:
+    """A file up to the size it had when it was found, so that one that grows has an end."""
+
+    def __init__(self, stream: Readable, size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        if self._left <= 0:
+            return 0
+        done = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)]) or 0
+        self._left -= done
+        return done
+
+
 _ROTATED = re.compile(r"^(?P<base>.*?)\.(?P<number>\d{1,3})(?P<packed>\.(?:gz|bz2|xz|zst))?$")
 
 
@@ -134,11 +150,13 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
         def callback(done: int) -> None:
             report(source.path, done, source.size_hint)
 
-    with source.open() as stream:
+    with source.open() as opened:
+        whole = source.size_hint if not source.compressed and source.encoding == "utf-8" else None
+        stream = opened if whole is None else _Bounded(opened, whole)
         limits = LARGE_LIMITS if (source.size_hint or 0) > LARGE else Limits()
         scan = scanner.scan(stream, source=index, limits=limits, progress=callback)
-        problems = list(getattr(stream, "problems", ()))
-        encoding = getattr(stream, "encoding", "utf-8")
+        problems = list(getattr(opened, "problems", ()))
+        encoding = getattr(opened, "encoding", "utf-8")
     if scan.long_lines:
         problems.append(f"{scan.long_lines} over-long lines were cut")
     if scan.nul_bytes:

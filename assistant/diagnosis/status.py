@@ -24,7 +24,9 @@ def decide_status(progress: Progress, ordered: Ordered) -> VerdictStatus:
         return "symptom-only"
     if any(_is_slowing(group) for group in ordered.recovered):
         return "degraded"
-    if completed or any(event.recovered for group in ordered.recovered for event in group.events):
+    if completed or any(
+        event.recovered and not event.superseded for group in ordered.recovered for event in group.events
+    ):
         return "healthy"
     return "inconclusive"
 

@@ -79,6 +79,7 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = foreign
 
 
+_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 _POD = re.compile(r"\bpods?/([\w.\-]+)")
 
 
@@ -178,7 +179,7 @@ def _foreign_pid(event: Event, places: Places) -> str:
     if event.hit is None or "pid" not in event.hit.captures or not places.pids:
         return ""
     text = event.hit.captures["pid"].text
-    if not text.isdigit() or int(text) in places.pids:
+    if not text.isdigit() or len(text) > 10 or int(text) in places.pids:
         return ""
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
@@ -203,7 +204,10 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
     for event in events:
         if not event.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
-            at_end = ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
+            at_end = (
+                _ROTATED.search(run.paths[event.source]) is None
+                and ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
+            )
             event.recovered = _survived(event, progress, clock, frozenset(lines), at_end=at_end)
             event.recovered = event.recovered or _is_teardown(event, progress)
     _take_back(events, progress)

@@ -61,7 +61,7 @@ class TarPass:
     def members(self) -> Iterator[Member]:
         """All regular files, in order. Raises tarfile.TarError or OSError where the archive is damaged."""
         self._restart()
-        while (info := self._next()) is not None and self._position <= MOST_MEMBERS:
+        while (info := self._next()) is not None and self._position <= MOST_MEMBERS + 1:
             if info.isreg():
                 yield Member(info.name, info.size, self._file(info).read(SNIFF), self._opener(self._position))
 
@@ -122,7 +122,7 @@ def zip_members(file: IO[bytes]) -> Iterator[Member]:
     """All files of a zip archive. Raises zipfile.BadZipFile where it is damaged."""
     archive = zipfile.ZipFile(file)
     owner = Owner(file)
-    for info in archive.infolist()[:MOST_MEMBERS]:
+    for info in archive.infolist()[: MOST_MEMBERS + 1]:
         if not info.is_dir():
             opener = _zip_opener(archive, info, owner)
             yield Member(info.filename, info.file_size, _start_of(opener), opener)

@@ -20,6 +20,8 @@ from corpus.record import Record
 from corpus.timestamp import BASE_YEAR
 
 DAY = 86_400.0
+LATEST = 4.2e9
+"""Seconds since 1970 beyond which no log was written; a wait that long before is nonsense as well."""
 
 _RTC = re.compile(r"setting system clock to \S+ \S+ \((\d{9,11})\)")
 
@@ -40,6 +42,8 @@ class Moment:
     def iso(self) -> str | None:
         """ISO 8601 with milliseconds where the date is known, else None."""
         if self.axis != "wall" or not self.dated:
+            return None
+        if not 0 <= self.seconds < LATEST:
             return None
         moment = datetime.fromtimestamp(self.seconds, tz=UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -15,20 +15,22 @@ from pathlib import PurePosixPath
 
 from corpus.record import Record
 
-_NCCL_RANK = re.compile(r"\brank (\d+) nranks (\d+) cudaDev (\d+)(?: nvmlDev \d+)? busId ([0-9a-fA-F]+)")
+_NCCL_RANK = re.compile(
+    r"\brank (\d{1,9}) nranks (\d{1,9}) cudaDev (\d{1,9})(?: nvmlDev \d{1,9})? busId ([0-9a-fA-F]+)"
+)
 _WORLD = re.compile(
-    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b|rank (\d+) in world size (\d+)"
+    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b|rank (\d{1,9}) in world size (\d{1,9})"
 )
 _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
-_TABLE_RANK = re.compile(r"^rank\s+: (\d+) \(local_rank: (\d+)\)")
+_TABLE_RANK = re.compile(r"^rank\s+: (\d{1,9}) \(local_rank: (\d{1,9})\)")
 _TABLE_HOST = re.compile(r"^host\s+: ([\w.\-]+)")
 _STARTED = re.compile(r"\brank[ =:]{1,2}(\d{1,6})\b.{0,60}?\bhost[ =:]{1,2}([\w.\-]+)")
 _PID_AND_HOST = re.compile(r"\bpid=(\d{1,10}), ip=([\w.\-:]+)")
 _KUBE_NODE = re.compile(r"^Node:\s+([\w.\-]+)/")
 _OWN_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,10})\b")
-_TABLE_PID = re.compile(r"^exitcode\s+: (-?\d+) \(pid: (\d+)\)")
+_TABLE_PID = re.compile(r"^exitcode\s+: (-?\d{1,9}) \(pid: (\d{1,9})\)")
 _FILE_RANK = re.compile(r"(?:^|[._\-/])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I)
-_TORCHRUN_DIR = re.compile(r"attempt_(\d+)/(\d+)/(?:stdout|stderr)\.log$")
+_TORCHRUN_DIR = re.compile(r"attempt_(\d{1,9})/(\d{1,9})/(?:stdout|stderr)\.log$")
 _KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from assistant.logs.archives import Member, TarPass, spool, zip_members
+from assistant.logs.archives import MOST_MEMBERS, Member, TarPass, spool, zip_members
 from assistant.logs.decompress import (
     ARCHIVES,
     SNIFF,
@@ -41,6 +41,18 @@ MOST_FILES = 100_000
 DEEPEST_ARCHIVE = 3
 WAIT_FOR_WRITER = 2.0
 """Seconds that a FIFO without data is waited for."""
+
+
+_SYSTEM = ("/proc", "/sys", "/dev")
+
+
+def _leads_to_system(folder: str, name: str) -> bool:
+    """Whether a folder is a link into the kernel's file systems, which have no end and hold no logs."""
+    path = os.path.join(folder, name)  # noqa: PTH118  # a hundred thousand Path objects are slow
+    if not os.path.islink(path):  # noqa: PTH114
+        return False
+    target = os.path.realpath(path)
+    return target in _SYSTEM or target.startswith(tuple(f"{root}/" for root in _SYSTEM))
 
 
 class NothingReadable(FirstfaultError):
@@ -126,7 +138,8 @@ class _Finder:
                 folders.clear()
                 continue
             visited.add((status.st_dev, status.st_ino))
-            folders[:] = sorted((name for name in folders if not name.startswith(".")), key=natural_key)
+            inside = (name for name in folders if not name.startswith(".") and not _leads_to_system(folder, name))
+            folders[:] = sorted(inside, key=natural_key)
             for name in sorted(files, key=natural_key):
                 path = os.path.join(folder, name)  # noqa: PTH118  # a hundred thousand Path objects are slow
                 if is_no_log(name):
@@ -236,7 +249,9 @@ class _Finder:
             members.extend(self._members(kind, opener, plain))
         except failures() as error:
             self.unread.append(Unread(shown, f"the {kind} archive is damaged: {error}"))
-        for member in members:
+        if len(members) > MOST_MEMBERS:
+            self.unread.append(Unread(shown, f"has more than {MOST_MEMBERS:,} members; the rest was left out"))
+        for member in members[:MOST_MEMBERS]:
             self._add_member(f"{shown}!{member.name}", member, depth)
         if (len(self.sources), len(self.unread)) == before:
             self.unread.append(Unread(shown, "there are no logs in this archive"))

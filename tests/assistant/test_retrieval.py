@@ -210,6 +210,13 @@ def test_ctrl_c_leaves_the_old_index_and_what_was_encoded(
     assert len(encoders[""].encoded) == len({passage.digest for passage in all_passages(MANY)}) - BATCH
 
 
+def test_the_verb_alone_is_a_usage_error(firstfault: Callable[..., Any]) -> None:
+    ended = firstfault("index")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "firstfault: Missing command. `firstfault index -h` shows the usage.\n"
+    assert "Commands:\n  build " in firstfault("index", "-h").out
+
+
 def test_an_unknown_encoder(firstfault: Callable[..., Any], small: Callable[..., None]) -> None:
     small(CATALOGUE)
     ended = firstfault("index", "build", "--encoder", "nobody")

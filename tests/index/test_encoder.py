@@ -108,6 +108,11 @@ def test_a_damaged_file_is_named_with_the_first_text(name: str, copy: Path) -> N
     with pytest.raises(ModelFileError) as error:
         OnnxEncoder(copy).encode(["a"])
     assert name in str(error.value)
+    # Loaded in a thread, it is said by the first text all the same.
+    ahead = OnnxEncoder(copy)
+    ahead.load_soon()
+    with pytest.raises(ModelFileError):
+        ahead.encode(["a"])
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"name": "x"}'])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from index import worker
 from index.scanner import Scanner, SourceScan
 from tests.index.scan_helpers import MATCHER, SCANNER, assert_exact, matcher, scan
 
@@ -91,6 +92,25 @@ def test_equals_reading_every_line(
 ) -> None:
     data = "\n".join(lines * repeat).encode() + (b"\n" if ends_with_newline else b"")
     assert_exact(scan(data, block=block, step=step), data)
+
+
+@given(st.lists(line(), max_size=60), st.sampled_from([64, 257, 4096]), st.sampled_from([0, 2, 256]))
+def test_cut_literals_find_the_same(lines: list[str], block: int, calm: int) -> None:
+    lines += ["Out of memo", "Out of memory", "Out of mem", "Traceback (most", "CUDA error 7 at /x", "signal 9 (kill)"]
+    data = "\n".join(lines * 3).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "CUT_AFTER", 0)
+        patch.setattr(worker, "CALM", calm)
+        assert_exact(scan(data, scanner=Scanner(MATCHER, [b"Traceback (most recent call last)"]), block=block), data)
+
+
+def test_a_literal_is_cut_where_its_end_is_rare() -> None:
+    whole = worker.Engine([b"the resource is exhausted", b"short", b""])
+    cut = whole.cut_for(b"the tested and exhausted is " * 100)
+    assert b"the resource is exhausted".endswith(cut.rests[0])
+    assert cut.rests[0]
+    assert cut.rests[1:] == [b"", b""]
+    assert whole.rests == []
 
 
 @given(st.binary(max_size=3000), st.sampled_from([64, 1024]))
