@@ -150,7 +150,7 @@ def test_every_status(tmp_path: Path, log: str, expected: tuple[str, str | None,
 def test_a_rank_that_never_entered_is_the_suspect(tmp_path: Path) -> None:
     counters = "[PG ID 0 PG GUID 0(default_pg) Rank {r}] failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: {e}, last completed work: {c}"
     lines = [f"[rank{r}]: [Rank {r}] {WATCHDOG}" for r in (0, 1, 2)]
-    lines += ["[rank{r}]: ".format(r=r) + counters.format(r=r, e=9, c=8) for r in (0, 1, 2)]
+    lines += [f"[rank{r}]: " + counters.format(r=r, e=9, c=8) for r in (0, 1, 2)]
     lines.append("[rank3]: " + counters.format(r=3, e=8, c=8))
     result = verdict(tmp_path, job="\n".join(lines))
     assert result.status == "symptom-only"
