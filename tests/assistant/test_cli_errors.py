@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -170,7 +171,12 @@ def test_ctrl_c(root: Path) -> None:
         assert process.stdin is not None
         process.stdin.write(b"step 1 loss 2.0\n" * 100_000)  # far more than a pipe holds: who took it is reading
         process.stdin.flush()
-        process.send_signal(signal.SIGINT)
+        # The pipe stays open: nothing but the signal can end the program.
+        for _ in range(40):
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.5)
+                break
         out, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert out == b""
