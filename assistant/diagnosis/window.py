@@ -228,7 +228,7 @@ def _take_back(events: Sequence[Event], progress: Progress) -> None:
     if not waiting or any(event.tier <= Tier.EXCEPTION for event in opened):
         return
     for event in events:
-        may_cause = event.head is not None and event.head.kind == "failure" and event.head.role == "initiating"
+        may_cause = event.head is not None and event.head.kind == "failure" and event.head.role != "downstream"
         if not (event.recovered and may_cause and event.tier == Tier.FAILURE):
             continue
         steps = {

@@ -134,3 +134,49 @@ def test_unless_text_makes_a_harmless_line_count(tmp_path: Path) -> None:
     catalogue = catalogue_of(head("space", signature("No space left on device")))
     catalogue.harmless = (HarmlessHead("cannot find the optional plugin", "Optional.", "plugin is required", 3),)
     assert diagnose([str(tmp_path)], catalogue=catalogue).status == "unexplained"
+
+
+def test_buffered_steps_of_other_ranks_are_no_recovery(tmp_path: Path) -> None:
+    steps = "\n".join(f"[rank0]: step {number} loss 2" for number in (3, 4, 5))
+    log = (
+        f"step 1 loss 2\nstep 2 loss 2\n[rank1]: CUDA out of memory. Tried to allocate 2.00 GiB\n{steps}\n"
+        + WATCHDOG.format(r=0)
+    )
+    assert initiating(verdict(tmp_path, log)).evidence[0].line == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Notes\n\n```\nCUDA out of memory. Tried to allocate 2.00 GiB\n```\nLower the batch size.",
+        "> CUDA out of memory. Tried to allocate 2.00 GiB\nlower it",
+        "$ grep -rn memory\nold/job.log:12:CUDA out of memory. Tried to allocate 2.00 GiB",
+        'changes: Fix "CUDA out of memory. Tried to allocate 2.00 GiB" in the kernel',
+    ],
+)
+def test_quoted_errors_are_no_events(tmp_path: Path, text: str) -> None:
+    assert verdict(tmp_path, text).initiating is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trial 2 failed: CUDA out of memory. Tried to allocate 2.00 GiB\ntrial 3 ok acc 0.8\nbest trial 3",
+        "trying batch size 16\nCUDA out of memory. Tried to allocate 2.00 GiB\nBatch size 16 failed, using 8\nbuilding the optimiser\nexported",
+        "could not load it: CUDA out of memory. Tried to allocate 2.00 GiB; falling back to cpu\nloaded 291 tensors\nacc 0.91",
+    ],
+    ids=["sweep", "batch-finder", "fallback"],
+)  # fmt: skip
+def test_faults_that_the_program_outlived(tmp_path: Path, text: str) -> None:
+    assert verdict(tmp_path, text).initiating is None
+
+
+def test_an_appended_log_of_another_job_decides_for_itself(tmp_path: Path) -> None:
+    start = "=== job {n} starts on node-a"
+    log = f"{start.format(n=100)}\nCUDA out of memory. Tried to allocate 2.00 GiB\n{start.format(n=101)}\nloading\nValueError: its own"
+    assert initiating(verdict(tmp_path, log)).evidence[0].line == 5
+
+
+def test_the_summary_of_a_logging_service_is_no_completion(tmp_path: Path) -> None:
+    log = 'step 1 loss 2\nTraceback (most recent call last):\n  File "a.py", line 1, in f\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nwandb: Run summary:\nwandb: loss 2.0'
+    assert verdict(tmp_path, log).status == "identified"
