@@ -59,7 +59,6 @@ class Record:
 
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)?|[@-Z\\-_]|[()][A-Z0-9])")
-_BOX_LEFT = re.compile(r"^[ \t]*[│┃|╎║] ?(?=.*[│┃|║]?\s*$)")
 _BOX_LINE = re.compile(r"^[ \t]*[│┃║] ?(.*?)[ \t]*[│┃║]?[ \t]*$")
 
 _LEVELS = {

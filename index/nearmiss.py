@@ -51,7 +51,6 @@ class _Text:
     entry: str
     signature: str
     words: tuple[str, ...]
-    choices: frozenset[str]
 
 
 class NearMissIndex:
@@ -62,9 +61,9 @@ class NearMissIndex:
         self._texts: list[_Text] = []
         for head in heads:
             for signature in head.signatures:
-                words, choices = _signature_words(signature.texts[0])
+                words = _signature_words(signature.texts[0])
                 if len(words) >= MIN_WORDS:
-                    self._texts.append(_Text(head.id, signature.name, words, choices))
+                    self._texts.append(_Text(head.id, signature.name, words))
         self._owners: dict[str, list[int]] = defaultdict(list)
         for index, text in enumerate(self._texts):
             for word in set(text.words):
@@ -115,12 +114,6 @@ class NearMissIndex:
         return None
 
 
-def _signature_words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    words: list[str] = []
-    choices: set[str] = set()
-    for part in parse(text)[0]:
-        if part.kind:
-            choices.update(part.choices)
-        else:
-            words.extend(_WORD.findall(part.literal))
-    return tuple(words), frozenset(choices)
+def _signature_words(text: str) -> tuple[str, ...]:
+    literals = [part.literal for part in parse(text)[0] if not part.kind]
+    return tuple(word for literal in literals for word in _WORD.findall(literal))

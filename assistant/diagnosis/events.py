@@ -112,7 +112,7 @@ def build_events(
     starts = [_second_starts(records) for records in run.records]
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
-        event.rank = _rank(event, places)
+        event.rank = _rank(event, places, run.paths)
         _ask_text(event)
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
@@ -194,7 +194,7 @@ def _from_episode(source: int, episode: Episode) -> Event:
     return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
 
 
-def _rank(event: Event, places: Places) -> int | None:
+def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
     rank = places.rank_of(event.source, event.record)
     if event.hit is None:
         return rank
@@ -206,7 +206,8 @@ def _rank(event: Event, places: Places) -> int | None:
     if rank is None and len(address) < 20:
         rank = places.rank_of_pci(places.host_of(event.source, event.record), address)
         if rank is not None:
-            event.notes.append(f"PCI address {address} belongs to rank {rank}")
+            source, line = places.bus_line_of(rank, address)
+            event.notes.append(f"{paths[source]}:{line} maps PCI address {address} to rank {rank}")
     if rank is None:
         pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
         rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() and len(pid) < 11 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, CausalGraph, Group, Ordered, order_is_open
@@ -49,6 +50,8 @@ class FindingBuilder:
         self.run = run
         self.graph = graph
         self.ids: dict[int, str] = {}
+        self._exact = run.counts()
+        self._kept = Counter(hit.atom for hit in run.atom_hits())
 
     def build(self, ordered: Ordered) -> tuple[list[Finding], list[Finding]]:
         """All findings in causal order (initiating first), and the independent ones among them."""
@@ -115,9 +118,8 @@ class FindingBuilder:
         atoms = {event.hit.atom for event in group.events if event.hit is not None}
         if not atoms or group.key[2] != "open":
             return len(group.events)
-        totals = self.run.counts()
-        kept = sum(1 for hit in self.run.atom_hits() if hit.atom in atoms)
-        exact = sum(totals.get(atom, 0) for atom in atoms)
+        kept = sum(self._kept[atom] for atom in atoms)
+        exact = sum(self._exact.get(atom, 0) for atom in atoms)
         # Only what the scan did not keep is added: kept hits may belong to other groups.
         return len(group.events) + max(0, exact - kept)
 

@@ -33,7 +33,7 @@ from assistant.diagnosis.window import mark_recovered, mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
-from assistant.verdict import CorpusInfo, Diagnosis, Suspect, VerdictStatus
+from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
 
@@ -166,10 +166,19 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         suspects=tuple(suspects),
         fetch_next=fetch_next(run, facts.places, ordered, status, suspects),
         warnings=_warnings(run, facts, ordered),
-        run=info,
+        run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),
         sources=source_infos(run, facts.places),
     )
+
+
+def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple[Attempt, ...]:
+    """The attempts with the finding that ended each, where one is known."""
+    ended: dict[int, str] = {}
+    for finding in findings:
+        if finding.role == "initiating":
+            ended.setdefault(finding.attempt, finding.id)
+    return tuple(Attempt(n=attempt.n, initiating=ended.get(attempt.n)) for attempt in attempts)
 
 
 def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:

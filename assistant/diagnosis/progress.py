@@ -56,7 +56,6 @@ class Mark:
     line: int
     step: int | None
     total: int | None
-    served: bool = False
 
 
 @dataclass
@@ -196,7 +195,7 @@ def _mark(source: int, record: Record) -> Mark | None:
     if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000 or _LIKELY_MARK.search(message) is None:
         return None
     if _SERVED.search(message):
-        return Mark(source, record.number, None, None, served=True)
+        return Mark(source, record.number, None, None)
     bar = _BAR.search(message)
     if bar is not None:
         return Mark(source, record.number, int(bar.group(1)), int(bar.group(2)))

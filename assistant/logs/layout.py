@@ -127,6 +127,12 @@ class Places:
         found = {rank for (name, known), rank in self.rank_of_bus.items() if known == bus and host in (None, name)}
         return found.pop() if len(found) == 1 else None
 
+    def bus_line_of(self, rank: int, address: str) -> tuple[int, int]:
+        """Source and line that map a PCI address to this rank; raises KeyError where nothing does."""
+        bus = bus_id(address)
+        host = next(host for (host, known), owner in self.rank_of_bus.items() if known == bus and owner == rank)
+        return self.bus_line[(host, bus)]
+
 
 def bus_id(address: str) -> str:
     """NCCL's spelling of a PCI address: `0000:8a:00.0` is `8a000`."""

@@ -79,6 +79,7 @@ def test_pci_address_leads_to_the_rank(tmp_path: Path) -> None:
     result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
     assert result.initiating is not None
     assert (result.initiating.ranks, result.initiating.hosts) == ((13,), ("node-b",))
+    assert "train.log:2 maps PCI address 0000:8a:00 to rank 13" in result.initiating.because
 
 
 @pytest.mark.parametrize("when", ["2026-11-21T09:00:00", "2026-12-03T09:00:00"])
@@ -168,7 +169,7 @@ def test_the_last_attempt_decides_and_the_earlier_fault_is_kept(tmp_path: Path) 
     result = verdict(tmp_path, job=log)
     assert first(result) == ("identified", "oom", 6)
     assert [finding.evidence[0].line for finding in result.independent] == [1]
-    assert [attempt.n for attempt in result.run.attempts] == [1, 2]
+    assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f2"), (2, "f1")]
 
 
 def test_every_quoted_line_is_in_the_input(tmp_path: Path) -> None:
