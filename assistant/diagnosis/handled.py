@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
-from assistant.diagnosis.quoted import document_kind, fenced_lines, quotes
+from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, quotes
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources
 from corpus.record import Record
@@ -60,12 +60,13 @@ def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[in
 def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
     documents = [document_kind(source.path, source.records) for source in run.sources]
     fences = [fenced_lines(source.records) for source in run.sources]
+    whole = [is_quoted_whole(source.records) for source in run.sources]
     for event in events:
         start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)
         kind = documents[event.source]
         if kind:
             event.quiet, event.harmless = True, f"the source is {kind}, not the log of a job."
-        elif event.line in fences[event.source] or quotes(event.record, start):
+        elif event.line in fences[event.source] or (not whole[event.source] and quotes(event.record, start)):
             event.quiet, event.harmless = True, "the line quotes an error, it does not report one of this job."
 
 

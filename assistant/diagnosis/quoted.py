@@ -34,6 +34,8 @@ _LINE = re.compile(
 _QUOTED = re.compile(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
 FENCE = "```"
+WHOLE_SHARE = 0.8
+"""Share of the lines from which on fences or quotation marks hold a whole log."""
 
 
 def document_kind(path: str, records: Sequence[Record]) -> str:
@@ -57,7 +59,18 @@ def fenced_lines(records: Sequence[Record]) -> frozenset[int]:
             inside = not inside
         elif inside:
             found.add(record.number)
-    return frozenset() if inside else frozenset(found)
+    # A paste that is all fence is a log in Markdown, not a document about one.
+    return frozenset() if inside or _is_most(len(found), records) else frozenset(found)
+
+
+def is_quoted_whole(records: Sequence[Record]) -> bool:
+    """Whether a source is one quotation (`> ` before nearly every line), as a mail or a chat passes a log on."""
+    return _is_most(sum(record.message.startswith("> ") for record in records), records)
+
+
+def _is_most(count: int, records: Sequence[Record]) -> bool:
+    lines = sum(bool(record.message) and not record.message.startswith(FENCE) for record in records)
+    return lines > 0 and count >= WHOLE_SHARE * lines
 
 
 def quotes(record: Record, start: int) -> bool:

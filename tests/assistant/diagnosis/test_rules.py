@@ -180,3 +180,12 @@ def test_an_appended_log_of_another_job_decides_for_itself(tmp_path: Path) -> No
 def test_the_summary_of_a_logging_service_is_no_completion(tmp_path: Path) -> None:
     log = 'step 1 loss 2\nTraceback (most recent call last):\n  File "a.py", line 1, in f\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nwandb: Run summary:\nwandb: loss 2.0'
     assert verdict(tmp_path, log).status == "identified"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```\nstep 1 loss 2\nCUDA out of memory. Tried to allocate 2.00 GiB\n```", "> step 1 loss 2\n> CUDA out of memory. Tried to allocate 2.00 GiB"],
+    ids=["fence", "mail"],
+)  # fmt: skip
+def test_a_whole_log_in_quotation_marks_is_a_log(tmp_path: Path, text: str) -> None:
+    assert initiating(verdict(tmp_path, text)).entry is not None
