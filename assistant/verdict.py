@@ -242,6 +242,35 @@ class SourceInfo(Part):
     problems: tuple[str, ...] = ()
 
 
+class NewLine(Part):
+    """A line of the failed run whose like the good run never printed; the first of a block of such lines."""
+
+    line: Line
+    count: int = 1
+    """How often its like stands in the failed run."""
+    lines: int = 1
+    """New lines in a row that begin here."""
+
+
+class Baseline(Part):
+    """The failed run beside one that went well."""
+
+    paths: tuple[str, ...]
+    lines: int = 0
+    """Lines of the good run."""
+    templates: int = 0
+    """Different ones among them, numbers and names aside."""
+    new: tuple[NewLine, ...] = ()
+    """In order of source and line; the first few hundred."""
+    new_total: int = 0
+    last_common: Line | None = None
+    """The step of the failed run that the good one has as well and that it reached last."""
+    went_on: tuple[Line, ...] = ()
+    """How the good run went on from there; the failed one has none of it."""
+    sampled: bool = False
+    """True when there were more different lines than are compared."""
+
+
 class CorpusInfo(Part):
     """Which knowledge the verdict rests on."""
 
@@ -270,6 +299,8 @@ class Diagnosis(Part):
     run: RunInfo = RunInfo()
     collectives: tuple[CollectiveGroup, ...] = ()
     sources: tuple[SourceInfo, ...] = ()
+    baseline: Baseline | None = None
+    """Present when a run that went well was named."""
     timings_ms: dict[str, float] = {}
 
     def finding(self, finding_id: str) -> Finding | None:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 )
 @click.option("--semantic", type=click.Choice(["auto", "always", "never"]),
               help="Look for unexplained lines by meaning: auto where an index lies ready, always builds one.")  # fmt: skip
+@click.option("--baseline", multiple=True, metavar="PATH", type=click.Path(),
+              help="Logs of a run that went well: show what only this run printed, and where the two part.")  # fmt: skip
 @click.option("--exit-code", is_flag=True, default=None, help="Exit 10, 11 or 12 by the verdict (see `firstfault -h`).")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress on stderr.")
 @click.option("--interactive", "-i", is_flag=True, help="Look into the verdict in the terminal user interface.")
@@ -43,6 +45,7 @@ def command(
     /,
     paths: tuple[str, ...],
     corpus: tuple[Path, ...],
+    baseline: tuple[str, ...],
     interactive: bool,
     **flags: str | int | bool | None,
 ) -> None:
@@ -58,15 +61,21 @@ def command(
         from assistant.cli.tui import interact
 
         context.exit(interact(paths, settings, Console()))
-    context.exit(report(paths, settings, load_catalogue(settings), Console()))
+    context.exit(report(paths, settings, load_catalogue(settings), Console(), baseline))
 
 
-def report(paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, console: Console) -> int:
+def report(
+    paths: tuple[str, ...],
+    settings: Settings,
+    catalogue: Catalogue,
+    console: Console,
+    baseline: tuple[str, ...] = (),
+) -> int:
     """Diagnose, print the result, and return the exit status."""
     from assistant import reports
     from assistant.chat.session import remember
 
-    diagnosis, lines_around = run(paths, settings, catalogue, console)
+    diagnosis, lines_around = run(paths, settings, catalogue, console, baseline)
     if settings.session:
         remember(diagnosis)
     options: dict[str, object] = {}
@@ -85,7 +94,11 @@ def report(paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, con
 
 
 def run(
-    paths: tuple[str, ...], settings: Settings, catalogue: Catalogue, console: Console
+    paths: tuple[str, ...],
+    settings: Settings,
+    catalogue: Catalogue,
+    console: Console,
+    baseline: tuple[str, ...] = (),
 ) -> tuple[Diagnosis, LinesAround]:
     """The diagnosis, and a way to see the lines around one that it names."""
     from assistant.diagnosis import pipeline
@@ -95,7 +108,7 @@ def run(
         outcome = pipeline.diagnose_run(
             paths or ("-",),
             catalogue=catalogue,
-            options=pipeline.Options(version=__version__),
+            options=pipeline.Options(version=__version__, baseline=baseline),
             stdin=sys.stdin.buffer if not paths or "-" in paths else None,
             progress=by_source(progress),
         )

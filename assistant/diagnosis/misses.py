@@ -56,6 +56,8 @@ def _from_near(run: Run, builder: FindingBuilder, near: Near, source: int, recor
 def _telling_lines(run: Run, facts: Facts) -> list[tuple[int, Record]]:
     """Lines of error blocks first; then, in small inputs, every distinct line."""
     chosen: list[tuple[int, Record]] = []
+    # A loss line differs from one that is nan in exactly the word that matters: healthy, not nearly a fault.
+    steps = {(mark.source, mark.line) for mark in facts.progress.marks}
     for source, episodes in enumerate(facts.episodes):
         for episode in episodes[:80]:
             chosen += [(source, record) for record in episode.lines[-6:]]
@@ -65,7 +67,7 @@ def _telling_lines(run: Run, facts: Facts) -> list[tuple[int, Record]]:
     seen: set[tuple[int, int]] = set()
     unique = []
     for source, record in chosen:
-        if record.message and (source, record.number) not in seen:
+        if record.message and (source, record.number) not in seen and (source, record.number) not in steps:
             seen.add((source, record.number))
             unique.append((source, record))
     return unique[:MAX_LINES]

@@ -44,6 +44,8 @@ class Options:
 
     version: str = ""
     max_near_misses: int = 5
+    baseline: tuple[str, ...] = ()
+    """Logs of a run that went well, to hold this one against."""
 
 
 @dataclass
@@ -100,9 +102,16 @@ def diagnose_run(
     read = time.perf_counter()
     facts = gather(run)
     ordered = judge(run, facts)
-    diagnosis = compose(run, facts, ordered, options or Options())
-    ended = time.perf_counter()
-    timings = {"read": _ms(read - started), "judge": _ms(ended - read), "total": _ms(ended - started)}
+    options = options or Options()
+    diagnosis = compose(run, facts, ordered, options)
+    judged = time.perf_counter()
+    timings = {"read": _ms(read - started), "judge": _ms(judged - read)}
+    if options.baseline:
+        from assistant.diagnosis.baseline import compare
+
+        diagnosis = diagnosis.model_copy(update={"baseline": compare(paths, options.baseline, diagnosis)})
+        timings["baseline"] = _ms(time.perf_counter() - judged)
+    timings["total"] = _ms(time.perf_counter() - started)
     return Outcome(diagnosis.model_copy(update={"timings_ms": timings}), run)
 
 

@@ -18,6 +18,7 @@ MOST_EXCERPTS: Final = 2
 MOST_CANDIDATES: Final = 3
 EXCERPT_ROWS: Final = 10
 MOST_WARNINGS: Final = 8
+MOST_NEW: Final = 10
 
 
 def collectives(page: Page, diagnosis: Diagnosis) -> None:
@@ -107,6 +108,31 @@ def _lacks(candidate: Candidate) -> str:
     parts = [f"has {listing(candidate.matched)}"] if candidate.matched else []
     parts += [f"lacks {listing(candidate.missing)}"] if candidate.missing else []
     return "; ".join([*parts, *([candidate.reason] if candidate.reason else [])])
+
+
+def baseline(page: Page, diagnosis: Diagnosis) -> None:
+    """What only this run printed, and where it parts from the one that went well."""
+    found = diagnosis.baseline
+    if found is None:
+        return
+    against = f"{listing(found.paths)}: {plural(found.lines, 'line')} of {plural(found.templates, 'kind')}"
+    page.head("BASELINE", against + (" (a sample: too many different lines)" if found.sampled else ""))
+    if not found.new:
+        page.text("this run printed nothing that the good one did not, the quoted lines aside")
+    for item in found.new[:MOST_NEW]:
+        more = [f"{item.count} times"] if item.count > 1 else []
+        more += [f"with {plural(item.lines - 1, 'more new line')}"] if item.lines > 1 else []
+        page.line(item.line.place, item.line.text, rows=2, indent=2, tail=", ".join(more))
+    if found.new_total > MOST_NEW:
+        page.text(f"and {plural(found.new_total - MOST_NEW, 'more new block')} (--format json)", indent=2)
+    if found.last_common is not None:
+        page.head("PARTING", "the last milestone of both")
+        page.line(found.last_common.place, found.last_common.text, rows=2, indent=2)
+    for number, line in enumerate(found.went_on):
+        if number == 0:
+            page.text("and how the good run went on")
+        page.line(line.place, line.text, rows=2, indent=2)
+    page.gap()
 
 
 def run_rows(page: Page, diagnosis: Diagnosis, clock: Clock) -> None:

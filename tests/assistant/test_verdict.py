@@ -14,7 +14,9 @@ from corpus import model
 
 KEYS = {
     "Diagnosis": "schema version corpus status initiating independent findings unexplained near_misses suspects "
-    "fetch_next warnings run collectives sources timings_ms",
+    "fetch_next warnings run collectives sources baseline timings_ms",
+    "Baseline": "paths lines templates new new_total last_common went_on sampled",
+    "NewLine": "line count lines",
     "Finding": "id role strength entry owner attempt because refuted_by explained_by onset ranks hosts count evidence "
     "checks fix verify",
     "EntryRef": "id title family kind severity scope restart status reviewed",
