@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from assistant.diagnosis.unfolding import unfold_source
 from assistant.logs.markers import MARKERS
 from assistant.logs.sources import Source, Unread, expand
 from corpus.catalogue import Catalogue
@@ -46,6 +47,8 @@ class ReadSource:
     records: list[Record]
     encoding: str = "utf-8"
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """How it was read, where that is not obvious; nothing is missing."""
     whole: bool = False
     """True when every line was decoded."""
 
@@ -113,8 +116,10 @@ def read_run(
     run = Run(read, unread, matcher, catalogue)
     small = sum(item.scan.lines for item in read) <= WHOLE_LINES
     budget = WHOLE_LINES if small else max(MIN_RECORDS, TOTAL_RECORDS // len(read))
-    for item in run.sources:
+    for index, item in enumerate(run.sources):
         item.records = _decode(item, budget)
+        if item.whole:
+            unfold_source(item, scanner, matcher, index)
     return run
 
 
