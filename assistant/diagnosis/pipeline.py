@@ -122,7 +122,7 @@ def _ms(seconds: float) -> float:
 def gather(run: Run) -> Facts:
     """Read places, times, episodes, progress, hits and collectives from the decoded records."""
     places = find_places(run.paths, run.records)
-    clock = build_clock(run.records)
+    clock = build_clock(run.timed_records())
     episodes = [find_episodes(records) for records in run.records]
     progress = read_progress(run.records, [_lines_of(found) for found in episodes])
     resolution = run.matcher.resolve(run.atom_hits(), counts=run.counts(), progress=progress.lines())

@@ -8,8 +8,9 @@ not be read is named and the rest is diagnosed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import BinaryIO
 
 from assistant.diagnosis.unfolding import unfold_source
@@ -31,6 +32,8 @@ TOTAL_RECORDS = 3_000
 LARGE = 64 * 1024 * 1024
 """Bytes from which on a source keeps less around its hits: what is decoded is bounded anyway."""
 LARGE_LIMITS = Limits(keep=16, keep_last=16, before=20, after=45, head=100, tail=300)
+RARE = 8
+"""A text that stands so few times in a source is decoded first: what decides is seldom what repeats."""
 BEFORE, AFTER, HEAD, TAIL = 6, 40, 60, 200
 """Lines decoded before and after a line of interest, and at both ends of a source."""
 
@@ -62,7 +65,7 @@ class Run:
     matcher: Matcher
     catalogue: Catalogue
 
-    @property
+    @cached_property
     def paths(self) -> list[str]:
         """Names of the sources as they are shown."""
         return [source.path for source in self.sources]
@@ -71,6 +74,16 @@ class Run:
     def records(self) -> list[list[Record]]:
         """Decoded records of each source."""
         return [source.records for source in self.sources]
+
+    def timed_records(self) -> list[list[Record]]:
+        """Decoded records and those of hits outside of what was decoded, by line: whatever may carry a time."""
+        timed = []
+        for source in self.sources:
+            known = {record.number for record in source.records}
+            others = {hit.record.number: hit.record for hit in source.scan.hits if hit.record.number not in known}
+            both = [*source.records, *others.values()]
+            timed.append(sorted(both, key=lambda record: record.number) if others else source.records)
+        return timed
 
     def atom_hits(self) -> list[AtomHit]:
         """All texts found, in order of source and line."""
@@ -177,12 +190,34 @@ def _decode(source: ReadSource, budget: int) -> list[Record]:
     interest = {hit.record.number for hit in scan.hits}
     for lines in scan.marker_lines:
         interest.update(lines)
-    ranges = [(1, HEAD + 1), (max(1, scan.lines - TAIL), scan.lines + 1)]
-    ranges += [(max(1, line - BEFORE), line + AFTER) for line in sorted(interest)]
+    rare = {hit.record.number for hit in scan.hits if scan.tallies[hit.atom].count <= RARE}
+    first = _fit(_around(rare), budget // 2)
+    ends = [(1, HEAD + 1), (max(1, scan.lines - TAIL), scan.lines + 1)]
+    rest = _without(_merge([*ends, *_around(interest)]), first)
+    room = budget - sum(stop - start for start, stop in first)
     records: list[Record] = []
-    for start, stop in _fit(_merge(ranges), budget):
+    for start, stop in sorted([*first, *_fit(rest, room)]):
         records.extend(scan.windows.records(start, stop))
     return records
+
+
+def _around(lines: Iterable[int]) -> list[tuple[int, int]]:
+    return _merge([(max(1, line - BEFORE), line + AFTER) for line in lines])
+
+
+def _without(ranges: Sequence[tuple[int, int]], taken: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is left of ranges in ascending order when others in ascending order are cut out."""
+    left: list[tuple[int, int]] = []
+    for start, stop in ranges:
+        for first, last in taken:
+            if last <= start or first >= stop:
+                continue
+            if first > start:
+                left.append((start, first))
+            start = max(start, last)
+        if start < stop:
+            left.append((start, stop))
+    return left
 
 
 def _merge(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

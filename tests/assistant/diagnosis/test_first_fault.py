@@ -185,3 +185,13 @@ def test_an_altered_word_is_shown_beside_the_expected_one(tmp_path: Path) -> Non
     assert result.status == "inconclusive"
     assert result.near_misses[0].entry.id == "watchdog"
     assert result.near_misses[0].reason == "expected `timeout`, found `deadlock`"
+
+
+def test_a_rare_hit_among_thousands_keeps_its_own_time_and_context(tmp_path: Path) -> None:
+    before = [f"2026-11-30 12:00:{n % 60:02d} [rank{n % 900}]: step {n} loss 1.5" for n in range(9_000)]
+    late = [f"2026-11-30 12:40:00 [rank{n}]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}" for n in range(4_000)]
+    late[1_500] = f"2026-11-30 12:29:59 [rank1500]: {OOM}"
+    result = verdict(tmp_path, job="\n".join([*before, *late]))
+    assert first(result) == ("identified", "oom", 10_501)
+    assert result.initiating is not None
+    assert result.initiating.evidence[0].time == "2026-11-30T12:29:59.000Z"
