@@ -16,6 +16,7 @@ _DOCUMENTS = frozenset(
     ".md .rst .py .pyi .ipynb .sh .bash .c .cc .cpp .cu .h .hpp .go .rs .js .ts .java .yaml .yml .toml .ini .cfg .html .htm"
     " .css .csv .tsv .diff .patch .tex .adoc .man .1 .8".split()
 )  # fmt: skip
+_TABLES = frozenset({".csv", ".tsv"})
 _HEADS = (
     (re.compile(r"^diff --git "), "a diff"),
     (re.compile(r"^#!\s?/"), "a script"),
@@ -24,7 +25,8 @@ _HEADS = (
         re.compile(r"^(?:IDENTIFIED|CLASSIFIED|UNEXPLAINED|SYMPTOM-ONLY|DEGRADED)  ?\s*This came first"),
         "a report of this program",
     ),
-    (re.compile(r'^\{\s*"(?:cells|nbformat)"'), "a notebook"),
+    (re.compile(r'^(?:\{\s*)?"(?:cells|nbformat)"\s*:'), "a notebook"),
+    (re.compile(r'"schema"\s*:\s*"firstfault\.'), "a result of this program"),
     (re.compile(r"^[A-Z][A-Z0-9_.-]*\(\d\)\s+.*\s+[A-Z][A-Z0-9_.-]*\(\d\)$"), "a manual page"),
 )
 _LINE = re.compile(
@@ -33,6 +35,8 @@ _LINE = re.compile(
 )
 _QUOTED = re.compile(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
+_COLUMNS = re.compile(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
+_TIME = re.compile(r"time|date|\bts\b|\bat\b", re.I)
 FENCE = "```"
 WHOLE_SHARE = 0.8
 """Share of the lines from which on fences or quotation marks hold a whole log."""
@@ -41,13 +45,32 @@ WHOLE_SHARE = 0.8
 def document_kind(path: str, records: Sequence[Record]) -> str:
     """What kind of document a source is, or an empty text when it may be a log."""
     name = PurePosixPath(path.replace("!", "/"))
-    if name.suffix.lower() in _DOCUMENTS and not name.stem.endswith((".log", ".out", ".err")):
+    exported = name.suffix.lower() in _TABLES and bool(records) and _TIME.search(records[0].text) is not None
+    if name.suffix.lower() in _DOCUMENTS and not exported and not name.stem.endswith((".log", ".out", ".err")):
         return f"a {name.suffix} file"
     for record in records[:5]:
         for pattern, kind in _HEADS:
-            if pattern.search(record.text):
+            if pattern.search(record.text.strip()):
                 return kind
-    return ""
+    if _is_manual(records):
+        return "a manual page"
+    return "a table" if _is_table(records) else ""
+
+
+def _is_manual(records: Sequence[Record]) -> bool:
+    """Whether a source has the headings of a manual page, each alone on its line."""
+    headings = {record.text.strip() for record in records[:200]}
+    return bool(records) and records[0].text.strip() == "NAME" and bool(headings & {"SYNOPSIS", "DESCRIPTION"})
+
+
+def _is_table(records: Sequence[Record]) -> bool:
+    """Whether a source is comma-separated with named columns and none of them is a time, as an export of a log has."""
+    if len(records) < 2 or _COLUMNS.fullmatch(records[0].text.strip()) is None:
+        return False
+    names = records[0].text.strip().split(",")
+    if any(_TIME.search(name) for name in names):
+        return False
+    return all(record.text.count(",") >= len(names) - 1 for record in records[1:20] if record.text)
 
 
 def fenced_lines(records: Sequence[Record]) -> frozenset[int]:

@@ -1,0 +1,43 @@
+"""What holds the literals of entries to the letter and is not the log of a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assistant.diagnosis.pipeline import diagnose
+from tests.heads import catalogue_of, head, signature
+
+CATALOGUE = catalogue_of(head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload"))
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+
+DOCUMENTS = {
+    "notebook": f'{{\n "cells": [\n  {{"cell_type": "code", "outputs": ["{OOM}"]}}\n ]\n}}\n',
+    "table": f'id,job,message\n1,100,"{OOM}"\n2,101,"{OOM}"\n',
+    "manual": f"NAME\n       job - runs\nDESCRIPTION\n       It may print\n       {OOM}\n",
+    "own-result": f'{{\n  "schema": "firstfault.diagnosis/1",\n  "text": "{OOM}"\n}}\n',
+}
+LOGS = {
+    "export": f'timestamp,severity,message\n2026-11-30T12:00:00Z,ERROR,"{OOM}"\n',
+    "sentence": f"first,second,third\n{OOM}\n",
+    "plain": f"NAME=job\n{OOM}\n",
+    "json": f'{{"msg": "start"}}\n{OOM}\n',
+}
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_a_document_called_a_log_is_no_job(tmp_path: Path, name: str) -> None:
+    (tmp_path / "job.log").write_text(DOCUMENTS[name])
+    assert diagnose([str(tmp_path / "job.log")], catalogue=CATALOGUE).initiating is None
+
+
+@pytest.mark.parametrize("name", sorted(LOGS))
+def test_a_log_that_looks_a_little_like_one_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "job.log").write_text(LOGS[name])
+    assert diagnose([str(tmp_path / "job.log")], catalogue=CATALOGUE).status == "identified"
+
+
+def test_an_export_with_times_is_a_log_whatever_its_suffix(tmp_path: Path) -> None:
+    (tmp_path / "export.csv").write_text(LOGS["export"])
+    assert diagnose([str(tmp_path / "export.csv")], catalogue=CATALOGUE).status == "identified"
