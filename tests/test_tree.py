@@ -34,7 +34,7 @@ def python_files(root: Path) -> list[Path]:
 
 def scripts(root: Path) -> Iterator[Path]:
     for path in sorted((root / "scripts").iterdir()):
-        if path.is_file():
+        if path.is_file() and path.suffix != ".md":
             yield path
 
 
