@@ -139,6 +139,15 @@ def _merge(known: RankState, report: RankState) -> None:
     known.verdict = known.verdict or report.verdict
 
 
+def sequence_of(text: str) -> tuple[str, int] | None:
+    """Process group and sequence number of a collective that timed out, if the line gives the number."""
+    work = _WORK.search(text)
+    if work is None or not work.group(1):
+        return None
+    group = _GROUP.search(text)
+    return (group.group(2) or group.group(1) if group else "0"), int(work.group(1))
+
+
 def timeout_seconds(text: str) -> float:
     """Seconds that a collective had already waited when its timeout was printed."""
     found = _RAN_FOR.search(text)

@@ -24,6 +24,7 @@ from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
 from assistant.diagnosis.runinfo import run_info, source_infos
+from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing
 from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
@@ -67,6 +68,7 @@ class Facts:
     places: Places
     clock: RunClock
     episodes: list[list[Episode]]
+    skews: dict[str, Skew]
     progress: Progress
     resolution: Resolution
     collectives: CollectiveState
@@ -120,13 +122,15 @@ def gather(run: Run) -> Facts:
     clock = build_clock(run.records)
     episodes = [find_episodes(records) for records in run.records]
     progress = read_progress(run.records, [_lines_of(found) for found in episodes])
+    skews = estimate_skew(run.records, run.paths, places, clock, progress)
+    correct(clock, clock_names(run.records, run.paths, places), skews)
     resolution = run.matcher.resolve(run.atom_hits(), counts=run.counts(), progress=progress.lines())
     collectives = read_collectives(run.records, places)
     add_dumps(collectives, run.dumps)
     stood = read_standings(read_stacks(run.records), places, run.paths)
     hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
     events = build_events(run, resolution.hits, episodes, places, clock)
-    return Facts(places, clock, episodes, progress, resolution, collectives, hung, events)
+    return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 
 def _lines_of(episodes: Sequence[Episode]) -> set[int]:
@@ -147,7 +151,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
 def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagnosis:
     """Put the verdict together."""
     seen = {event.rank for event in facts.events if event.rank is not None}
-    info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered)
+    info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered, facts.skews)
     status = decide_status(facts.progress, ordered)
     if status == "inconclusive" and facts.hung:
         status = "symptom-only"  # ranks were seen to wait for others; why those did not come is not in these logs
