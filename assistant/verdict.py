@@ -207,6 +207,8 @@ class RunInfo(Part):
     versions: dict[str, str] = {}
     skew_s: dict[str, float] = {}
     """Seconds by which the clock of a host is ahead of the others."""
+    skew_error_s: dict[str, float] = {}
+    """How far each of these may be wrong: the spread of the events that both hosts saw."""
     sampled: tuple[str, ...] = ()
     """Names of the fields here that rest on a sample of the lines."""
 

@@ -204,7 +204,7 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False
     printed = effect.first.moment
     gap = cause.onset.before(printed) if cause.onset is not None and printed is not None else None
-    return gap is None or gap >= -SKEW_S
+    return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
 
 
 def _candidates(opened: Sequence[Group]) -> list[Group]:
@@ -253,13 +253,13 @@ def _follows(group: Group, consequence: Group) -> bool:
     if group.head is not None and group.head.kind == "failure":
         # A verified failure is an effect only when its own time says so; one that usually
         # starts things is believed even then, because clocks of hosts differ.
-        return gap is not None and gap > SKEW_S and group.head.role != "initiating"
+        return gap is not None and gap > max(SKEW_S, _tolerance(group, consequence)) and group.head.role != "initiating"
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
     weak = weak or (_is_interruption(consequence) and group.tier == Tier.EXCEPTION)
     below = weak and _same_source(group, consequence) and consequence.first.line < group.first.line
     if gap is None or abs(gap) <= TOLERANCE_S:
         return below
-    return gap > (TOLERANCE_S if _same_place(group, consequence) else SKEW_S)
+    return gap > _tolerance(group, consequence)
 
 
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
@@ -286,8 +286,7 @@ def _attempt(group: Group) -> int:
 def beats(first: Group, second: Group) -> bool:
     """Whether one group started before another, edges aside."""
     gap = _gap(first, second)
-    tolerance = TOLERANCE_S if _same_place(first, second) else SKEW_S
-    if gap is not None and abs(gap) > tolerance:
+    if gap is not None and abs(gap) > _tolerance(first, second):
         return gap > 0
     if first.role_rank != second.role_rank:
         return first.role_rank < second.role_rank
@@ -306,7 +305,17 @@ def order_is_open(first: Group, second: Group) -> bool:
     if _same_source(first, second) or first.first.attempt != second.first.attempt:
         return False
     gap = _gap(first, second)
-    return gap is None or abs(gap) <= (TOLERANCE_S if _same_place(first, second) else SKEW_S)
+    return gap is None or abs(gap) <= _tolerance(first, second)
+
+
+def _tolerance(first: Group, second: Group) -> float:
+    """Seconds between two onsets up to which their order is open."""
+    if _same_place(first, second):
+        return TOLERANCE_S
+    errors = [group.onset.error if group.onset is not None else None for group in (first, second)]
+    if errors[0] is not None and errors[1] is not None:
+        return max(TOLERANCE_S, errors[0] + errors[1])
+    return max(SKEW_S, *(error for error in errors if error is not None), 0.0)
 
 
 def _gap(first: Group, second: Group) -> float | None:

@@ -13,17 +13,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assistant.diagnosis.exitcodes import signal_of
 from assistant.logs.layout import Places
-from assistant.verdict import CollectiveGroup, CollectiveRank, Suspect, SuspectReason
+from assistant.verdict import CollectiveGroup, CollectiveRank
 from corpus.record import Record
 
 _RANK = re.compile(r"\bRank (\d{1,15})\]")
 _WORK = re.compile(
-    r"WorkNCCL\((?:SeqNum=(\d{1,15}), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?.{0,80}?Timeout\(ms\)=(\d{1,15})\)(?: ran for (\d{1,15}) milliseconds)?"
+    r"Work(?:NCCL|RCCL|XCCL|HCCL|UCC|CNCL|MCCL)\((?:SeqNum=(\d{1,15}), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?.{0,80}?Timeout\(ms\)=(\d{1,15})\)(?: ran for (\d{1,15}) milliseconds)?"
 )
-_COUNTERS = re.compile(r"[Ll]ast enqueued (?:NCCL )?work: (-?\d{1,15}), last completed (?:NCCL )?work: (-?\d{1,15})")
-_GROUP = re.compile(r"\[PG (?:ID )?(\d{1,15})")
+_COUNTERS = re.compile(
+    r"[Ll]ast enqueued (?:[A-Z]{3,5} )?work: (-?\d{1,15}), last completed (?:[A-Z]{3,5} )?work: (-?\d{1,15})"
+)
+_GROUP = re.compile(r"\[PG (?:ID )?(\d{1,15})(?: ?PG GUID ([\w.\-]{1,40}))?")
 _SIGNAL = re.compile(
     r"[Oo]bserved flight recorder dump signal from another rank(?: via TCPStore)?|Received a dump signal due to a collective timeout from (?:this|another)? ?.{0,30}rank (\d{1,15})"
 )
@@ -42,6 +43,8 @@ class RankState:
     completed: int | None = None
     notified: bool = False
     timed_out: bool = False
+    verdict: str | None = None
+    """Where it stands as a flight recorder says; decides over what the counters suggest."""
     line: tuple[int, int] = (0, 0)
 
 
@@ -50,12 +53,14 @@ class CollectiveState:
     """All process groups that reported trouble."""
 
     groups: dict[str, dict[int, RankState]] = field(default_factory=lambda: defaultdict(dict))
+    members: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Global ranks of the groups of which a flight recorder lists them."""
 
     def table(self) -> tuple[CollectiveGroup, ...]:
         """The state as the report shows it."""
         rows = []
         for group, ranks in sorted(self.groups.items()):
-            states = _states(ranks)
+            states = states_of(ranks)
             seqs = Counter(state.seq for state in ranks.values() if state.seq is not None)
             rows.append(
                 CollectiveGroup(
@@ -81,7 +86,7 @@ def read_collectives(sources: Sequence[Iterable[Record]], places: Places) -> Col
         pending: dict[int, list[RankState]] = {}
         for record in records:
             message = record.text
-            if "WorkNCCL(" in message or "ast enqueued" in message or "ump signal" in message:
+            if "OpType=" in message or "ast enqueued" in message or "ump signal" in message:
                 _read_line(state, (index, record), places, group_of, pending)
         for rank, reports in pending.items():
             for report in reports:
@@ -116,7 +121,8 @@ def _read_line(
     if found is None:
         pending.setdefault(rank, []).append(report)
         return
-    group = found.group(1)
+    # The number after PG ID counts the groups of one process; the GUID is the same on all ranks.
+    group = found.group(2) or found.group(1)
     # The group of a rank's own timeout; the default group is also named by lines that only pass on a signal.
     if rank not in group_of or report.timed_out:
         group_of[rank] = group
@@ -130,6 +136,16 @@ def _merge(known: RankState, report: RankState) -> None:
             setattr(known, name, value)
     known.timed_out = known.timed_out or report.timed_out
     known.notified = known.notified or report.notified
+    known.verdict = known.verdict or report.verdict
+
+
+def sequence_of(text: str) -> tuple[str, int] | None:
+    """Process group and sequence number of a collective that timed out, if the line gives the number."""
+    work = _WORK.search(text)
+    if work is None or not work.group(1):
+        return None
+    group = _GROUP.search(text)
+    return (group.group(2) or group.group(1) if group else "0"), int(work.group(1))
 
 
 def timeout_seconds(text: str) -> float:
@@ -138,82 +154,28 @@ def timeout_seconds(text: str) -> float:
     return int(found.group(1)) / 1000 if found else 0.0
 
 
-def _states(ranks: dict[int, RankState]) -> dict[int, str]:
-    ops = Counter((state.op, state.numel) for state in ranks.values() if state.timed_out and state.op)
+def plain_op(op: str | None) -> str | None:
+    """An operation's name in one spelling: `_ALLGATHER_BASE` and `_all_gather_base` are the same."""
+    return op.replace("_", "").upper() if op else None
+
+
+def states_of(ranks: dict[int, RankState]) -> dict[int, str]:
+    """Where each rank of a group stands, in a word."""
+    ops = Counter((plain_op(state.op), state.numel) for state in ranks.values() if state.timed_out and state.op)
     usual = ops.most_common(1)[0][0] if ops else None
     states = {}
     for rank, state in ranks.items():
-        if state.enqueued is not None and state.enqueued == state.completed and not state.timed_out:
+        op = plain_op(state.op)
+        if state.verdict is not None:
+            states[rank] = state.verdict
+        elif state.enqueued is not None and state.enqueued == state.completed and not state.timed_out:
             states[rank] = "never-entered"
-        elif usual and state.op and state.op != usual[0] and len(ops) > 1:
+        elif usual and op and op != usual[0] and len(ops) > 1:
             states[rank] = "other-collective"
-        elif usual and state.numel is not None and (state.op, state.numel) != usual and len(ops) > 1:
+        elif usual and state.numel is not None and (op, state.numel) != usual and len(ops) > 1:
             states[rank] = "size-mismatch"
         elif state.timed_out:
             states[rank] = "waiting"
         else:
             states[rank] = "notified" if state.notified else "busy"
     return states
-
-
-def find_suspects(state: CollectiveState, places: Places, seen: set[int]) -> list[Suspect]:
-    """Ranks in which the cause probably lies, because of what they did not do."""
-    suspects: dict[int, Suspect] = {}
-    for group, ranks in sorted(state.groups.items()):
-        states = _states(ranks)
-        waiting = sorted(rank for rank, value in states.items() if value == "waiting")
-        for rank, value in sorted(states.items()):
-            mine = ranks[rank]
-            if value == "never-entered":
-                because = f"last enqueued work {mine.enqueued} equals last completed work in group {group}: it was not waiting"
-                suspects.setdefault(
-                    rank,
-                    Suspect(rank=rank, host=places.host_of_rank.get(rank), reason="never-entered", because=because),
-                )
-            elif value in {"other-collective", "size-mismatch"}:
-                because = f"ran {mine.op} of {mine.numel} elements where the other ranks of group {group} did not"
-                reason: SuspectReason = "other-collective" if value == "other-collective" else "size-mismatch"
-                suspects.setdefault(
-                    rank, Suspect(rank=rank, host=places.host_of_rank.get(rank), reason=reason, because=because)
-                )
-        if waiting and not suspects:
-            for rank in _absent(ranks, places, seen):
-                because = f"{len(waiting)} ranks waited in group {group}, this one reported nothing"
-                missing: SuspectReason = "silent" if rank in seen else "absent"
-                suspects[rank] = Suspect(rank=rank, host=places.host_of_rank.get(rank), reason=missing, because=because)
-    return list(suspects.values())
-
-
-def missing_ranks(places: Places, seen: set[int]) -> list[Suspect]:
-    """Ranks of the world that print nothing anywhere, when most others do."""
-    if not places.world_size:
-        return []
-    expected = set(range(places.world_size))
-    missing = sorted(expected - seen)
-    if not missing or len(missing) * 2 > len(expected):
-        return []
-    because = f"the world has {places.world_size} ranks and nothing in these logs is from this one"
-    return [
-        Suspect(rank=rank, host=places.host_of_rank.get(rank), reason="absent", because=because)
-        for rank in missing[:16]
-    ]
-
-
-def exited_first(places: Places) -> list[Suspect]:
-    """The workers that launchers' tables name as the first to end, with what their exit code means."""
-    suspects = []
-    for failure in places.failures:
-        if failure.root:
-            meaning = signal_of(failure.code)
-            because = f"the launcher saw it end first, with exit code {failure.code}" + (
-                f" ({meaning})" if meaning else ""
-            )
-            suspects.append(Suspect(rank=failure.rank, host=failure.host, reason="exited-first", because=because))
-    return suspects[:8]
-
-
-def _absent(ranks: dict[int, RankState], places: Places, seen: set[int]) -> list[int]:
-    expected = set(range(places.world_size)) if places.world_size else seen
-    absent = sorted(expected - set(ranks))
-    # When most ranks are missing, the input is incomplete and says nothing about them.
-    return absent if absent and len(absent) * 2 <= len(expected) else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import pairwise
 
@@ -288,7 +288,7 @@ def _onset(event: Event) -> Moment | None:
                 waited = int(text) / 1000
                 break
     moment = event.moment
-    return Moment(moment.axis, moment.seconds - waited, moment.dated) if waited else moment
+    return replace(moment, seconds=moment.seconds - waited) if waited else moment
 
 
 def _restarts(run: Run) -> dict[int, list[int]]:

@@ -190,7 +190,7 @@ class FindingBuilder:
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}"
+            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
@@ -237,6 +237,14 @@ def _with_advice(finding: Finding, body: dict[str, Any]) -> Finding:
         "verify": VerifyStep(**filled(body["verify"], "command", "expect")) if "verify" in body else None,
     }
     return finding.model_copy(update=advice)
+
+
+def _corrected(first: Group, second: Group) -> str:
+    """What was done to the clocks before two onsets of different hosts were compared."""
+    shifted = {group.onset.clock: group.onset.shift for group in (first, second) if group.onset and group.onset.shift}
+    if not shifted or (first.onset and second.onset and first.onset.clock == second.onset.clock):
+        return ""
+    return ", the clock of " + " and of ".join(f"{host} put right by {-by:+.1f} s" for host, by in shifted.items())
 
 
 def _length(seconds: float) -> str:

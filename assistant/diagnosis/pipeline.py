@@ -12,27 +12,27 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events, order_is_open
-from assistant.diagnosis.collectives import (
-    CollectiveState,
-    exited_first,
-    find_suspects,
-    missing_ranks,
-    read_collectives,
-)
+from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.events import Event, Tier, build_events
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
+from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
+from assistant.diagnosis.recorded import add_dumps
 from assistant.diagnosis.runinfo import run_info, source_infos
+from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
+from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing
+from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
 from assistant.diagnosis.window import mark_recovered, mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
+from assistant.logs.stacks import read_stacks
 from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
@@ -70,9 +70,12 @@ class Facts:
     places: Places
     clock: RunClock
     episodes: list[list[Episode]]
+    skews: dict[str, Skew]
     progress: Progress
     resolution: Resolution
     collectives: CollectiveState
+    hung: list[Suspect]
+    """Ranks that stand elsewhere while the others wait, as stacks and the runtimes' own checks say."""
     events: list[Event]
 
 
@@ -122,13 +125,21 @@ def _ms(seconds: float) -> float:
 def gather(run: Run) -> Facts:
     """Read places, times, episodes, progress, hits and collectives from the decoded records."""
     places = find_places(run.paths, run.records)
+    for index, dump in run.dumps:
+        if dump.rank is not None:
+            places.source_rank.setdefault(index, dump.rank)
     clock = build_clock(run.timed_records())
     episodes = [find_episodes(records) for records in run.records]
     progress = read_progress(run.records, [_lines_of(found) for found in episodes])
+    skews = estimate_skew(run.records, run.paths, places, clock, progress)
+    correct(clock, clock_names(run.records, run.paths, places), skews)
     resolution = run.matcher.resolve(run.atom_hits(), counts=run.counts(), progress=progress.lines())
     collectives = read_collectives(run.records, places)
+    add_dumps(collectives, run.dumps)
+    stood = read_standings(read_stacks(run.records), places, run.paths)
+    hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
     events = build_events(run, resolution.hits, episodes, places, clock)
-    return Facts(places, clock, episodes, progress, resolution, collectives, events)
+    return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 
 def _lines_of(episodes: Sequence[Episode]) -> set[int]:
@@ -149,8 +160,10 @@ def judge(run: Run, facts: Facts) -> Ordered:
 def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagnosis:
     """Put the verdict together."""
     seen = {event.rank for event in facts.events if event.rank is not None}
-    info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered)
+    info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered, facts.skews)
     status = decide_status(facts.progress, ordered)
+    if status == "inconclusive" and facts.hung:
+        status = "symptom-only"  # ranks were seen to wait for others; why those did not come is not in these logs
     suspects = _suspects(facts, status, seen | set(info.ranks_seen), ordered)
     if status == "degraded" and ordered.initiating is None:
         ordered = slowing(ordered)
@@ -193,6 +206,11 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
 def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     suspects = find_suspects(facts.collectives, facts.places, seen)
+    certain = {suspect.rank for suspect in suspects if suspect.reason not in {"absent", "silent"}}
+    if facts.hung and not certain:
+        # What was seen of a rank says more than that it reported nothing.
+        suspects = []
+    suspects = facts.hung + suspects
     if status in {"symptom-only", "classified"} and not suspects:
         suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
     suspects += _unplaced(facts.events)
@@ -200,11 +218,10 @@ def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Orde
     # How a process ended is no cause: the rank stays a suspect.
     explained = first is not None and not (first.head is not None and first.head.ends)
     known = set(first.ranks) if first is not None and explained else set()
-    unique: dict[tuple[int | None, str | None, str], Suspect] = {}
-    for suspect in suspects:
-        if suspect.rank not in known or suspect.rank is None:
-            unique.setdefault((suspect.rank, suspect.host, suspect.reason), suspect)
-    return list(unique.values())
+    # Where all ranks print the same, or a check compares ranks, the one that is seen out of step among them is news.
+    compares = first is not None and is_comparison(first.first.record.text)
+    odd = {suspect.rank for suspect in facts.hung} if len(known) > 1 or compares else set()
+    return unique(suspect for suspect in suspects if suspect.rank not in known - odd or suspect.rank is None)
 
 
 def _unplaced(events: Sequence[Event]) -> list[Suspect]:

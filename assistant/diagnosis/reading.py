@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import BinaryIO
 
 from assistant.diagnosis.unfolding import unfold_source
+from assistant.logs.flightrecorder import MAX_BYTES, Dump, read_dump
 from assistant.logs.markers import MARKERS
 from assistant.logs.sources import Source, Unread, expand
 from corpus.catalogue import Catalogue
@@ -54,6 +55,8 @@ class ReadSource:
     """How it was read, where that is not obvious; nothing is missing."""
     whole: bool = False
     """True when every line was decoded."""
+    dump: Dump | None = None
+    """What a flight recorder wrote; such a source has no lines."""
 
 
 @dataclass
@@ -84,6 +87,11 @@ class Run:
             both = [*source.records, *others.values()]
             timed.append(sorted(both, key=lambda record: record.number) if others else source.records)
         return timed
+
+    @property
+    def dumps(self) -> list[tuple[int, Dump]]:
+        """Flight-recorder dumps with the index of their source."""
+        return [(index, source.dump) for index, source in enumerate(self.sources) if source.dump is not None]
 
     def atom_hits(self) -> list[AtomHit]:
         """All texts found, in order of source and line."""
@@ -118,7 +126,8 @@ def read_run(
     read: list[ReadSource] = []
     for source in sources:
         try:
-            read.append(_read_source(source, scanner, len(read), progress))
+            reader = _read_dump if source.is_dump else _read_source
+            read.append(reader(source, scanner, len(read), progress))
         except OSError as error:
             unread.append(Unread(source.path, error.strerror or str(error)))
     if not read:
@@ -180,6 +189,45 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
     if scan.nul_bytes:
         problems.append(f"{scan.nul_bytes} NUL bytes were skipped")
     return ReadSource(source.path.encode("utf-8", "replace").decode(), scan, [], encoding, problems)
+
+
+def _read_dump(source: Source, scanner: Scanner, index: int, progress: ProgressCallback | None) -> ReadSource:
+    """A flight-recorder dump as a source without lines; what is wrong with it becomes a problem of the source."""
+    with source.open() as opened:
+        data = _all_of(opened, MAX_BYTES + 1)
+        problems = list(opened.problems)
+    if progress is not None:
+        progress(source.path, len(data), source.size_hint)
+    nothing = scanner.scan(_Bounded(_Nothing(), 0), source=index)
+    dump = None
+    try:
+        dump = read_dump(data, source.path)
+    except ValueError as error:
+        problems.append(f"this flight-recorder dump {error}")
+    path = source.path.encode("utf-8", "replace").decode()
+    return ReadSource(path, replace(nothing, bytes=len(data)), [], source.encoding, problems, whole=True, dump=dump)
+
+
+def _all_of(stream: Readable, most: int) -> bytes:
+    data = bytearray(min(most, 1 << 20))
+    done = 0
+    while done < most:
+        if done == len(data):
+            data.extend(bytes(min(len(data), most - done)))
+        view = memoryview(data)[done:]
+        count = stream.readinto(view) or 0
+        view.release()
+        if not count:
+            break
+        done += count
+    return bytes(data[:done])
+
+
+class _Nothing:
+    """A stream without content."""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        return 0
 
 
 def _decode(source: ReadSource, budget: int) -> list[Record]:

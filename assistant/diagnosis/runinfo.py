@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assistant.diagnosis.attribution import Ordered
 from assistant.diagnosis.events import Event
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.skew import Skew, is_certain
 from assistant.diagnosis.window import kernel_sources
 from assistant.logs.clock import RunClock
 from assistant.logs.layout import Places
@@ -53,7 +54,13 @@ _PHASES: tuple[tuple[Phase, re.Pattern[str]], ...] = (
 
 
 def run_info(
-    run: Run, places: Places, clock: RunClock, progress: Progress, events: Sequence[Event], ordered: Ordered
+    run: Run,
+    places: Places,
+    clock: RunClock,
+    progress: Progress,
+    events: Sequence[Event],
+    ordered: Ordered,
+    skews: Mapping[str, Skew],
 ) -> RunInfo:
     """Collect the facts; fields that rest on decoded samples are named in `sampled`."""
     kernel = kernel_sources(run)
@@ -61,6 +68,7 @@ def run_info(
     span = clock.span(job)
     ranks = _ranks(run, places, events)
     whole = all(source.whole for source in run.sources)
+    differ = {host: known for host, known in sorted(skews.items()) if is_certain(known)}
     attempts = sorted({event.attempt for event in events if not event.unrelated} | {1})
     return RunInfo(
         world_size=places.world_size,
@@ -75,6 +83,8 @@ def run_info(
         first_time=span[0].iso() if span else None,
         last_time=span[1].iso() if span else None,
         versions=_versions(run),
+        skew_s={host: round(known.ahead_s, 1) for host, known in differ.items()},
+        skew_error_s={host: round(known.error_s, 1) for host, known in differ.items()},
         sampled=() if whole else ("last_step", "ranks_seen", "hosts", "versions"),
     )
 

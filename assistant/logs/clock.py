@@ -34,6 +34,12 @@ class Moment:
     seconds: float
     dated: bool = True
     """False when the year is a guess, so that the time must not be shown as a date."""
+    shift: float = 0.0
+    """Seconds that were taken off because the host's clock is ahead; shown times are as they were printed."""
+    clock: str = ""
+    """The host whose clock it is, where that is known."""
+    error: float | None = None
+    """Seconds by which it may be wrong against other hosts' times; None when nothing tells."""
 
     def before(self, other: Moment) -> float | None:
         """Seconds by which this lies before the other; None when they cannot be compared."""
@@ -43,9 +49,10 @@ class Moment:
         """ISO 8601 with milliseconds where the date is known, else None."""
         if self.axis != "wall" or not self.dated:
             return None
-        if not 0 <= self.seconds < LATEST:
+        seconds = self.seconds + self.shift
+        if not 0 <= seconds < LATEST:
             return None
-        moment = datetime.fromtimestamp(self.seconds, tz=UTC)
+        moment = datetime.fromtimestamp(seconds, tz=UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

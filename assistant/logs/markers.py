@@ -58,7 +58,11 @@ RUN_MARKERS = (
     b"requeue",
     b"last enqueued work",
     b"local_rank: ",
+    b"(most recent call first)",
+    b'): "MainThread"',
+    b"CollectiveFingerPrint(",
+    b"launched up to operation",
 )
-"""Markers of facts about the run: places, world size, attempts, collective state."""
+"""Markers of facts about the run: places, world size, attempts, collective state, stacks."""
 
 MARKERS = ERROR_MARKERS + RUN_MARKERS

@@ -16,11 +16,15 @@ _BUILT = (
 )
 _NO_LOGS = frozenset([*_CODE, *_SETTINGS, *_DATA, *_MEDIA, *_BUILT])
 _EVENTS = re.compile(r"^events\.out\.tfevents\.|^core(?:\.\d+)?$|\.lock$|^\.|~$")
+_TRACE = re.compile(r"trace_rank_?\d|flight_?recorder|(?:^|[_\-.])fr_(?:trace|dump)", re.I)
+"""Names of flight-recorder dumps, whatever they end in."""
 _NUMBER = re.compile(r"(\d+)")
 
 
 def is_no_log(name: str) -> bool:
     """Whether a file found in a directory or an archive is left out because of its name."""
+    if _TRACE.search(name) is not None:
+        return False
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     return suffix in _NO_LOGS or _EVENTS.search(name) is not None
 

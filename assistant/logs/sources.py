@@ -29,6 +29,7 @@ from assistant.logs.decompress import (
     kind_of,
     read_start,
 )
+from assistant.logs.flightrecorder import looks_like_dump
 from assistant.logs.names import is_no_log, natural_key
 from assistant.logs.streams import Source, SourceStream, Unread
 from assistant.logs.textual import binary_reason, encoding_of
@@ -204,15 +205,14 @@ class _Finder:
         if kind in ARCHIVES:
             self._add_archive(shown, str(kind), opener, reopen if not layers else None, depth)
             return
-        reason = binary_reason(start)
+        is_dump = looks_like_dump(start)
+        reason = "" if is_dump else binary_reason(start)
         if reason:
             if is_named:
                 self.unread.append(Unread(shown, reason))
             return
         self.sources.append(
-            Source(
-                shown, opener, size_hint=None if layers else size, compressed=bool(layers), encoding=encoding_of(start)
-            )
+            Source(shown, opener, None if layers else size, bool(layers), encoding_of(start), is_dump=is_dump)
         )
 
     def _opener(self, reopen: Callable[[], Any], layers: list[str], encoding: str) -> Callable[[], SourceStream]:

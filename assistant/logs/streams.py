@@ -68,6 +68,8 @@ class Source:
     """Bytes that reading will give, where they are known."""
     compressed: bool = False
     encoding: str = "utf-8"
+    is_dump: bool = False
+    """True for a flight-recorder dump, which has no lines."""
 
     def open(self) -> SourceStream:
         """Open it. Raises OSError when it vanished or may not be read."""

@@ -213,8 +213,13 @@ def versions(run: RunInfo) -> str:
 
 
 def skew(run: RunInfo) -> str:
-    """Clocks that differ, as far as the events prove it."""
-    return ", ".join(f"{host} {seconds:+.1f} s" for host, seconds in run.skew_s.items() if abs(seconds) >= 0.5)
+    """Clocks that differ, as far as the events prove it, with the error of the estimate."""
+    said = []
+    for host, seconds in run.skew_s.items():
+        if abs(seconds) >= 0.5:
+            error = run.skew_error_s.get(host)
+            said.append(f"{host} {seconds:+.1f} s" + (f" (± {error:.1f} s)" if error is not None else ""))
+    return ", ".join(said)
 
 
 def same_story(finding: Finding) -> tuple[str, ...]:

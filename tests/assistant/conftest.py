@@ -145,7 +145,7 @@ def xid_79() -> Diagnosis:
             attempts=(Attempt(n=1, initiating="f1"),), last_step=2291, phase="step",
             first_time="2026-11-28T09:00:02", last_time="2026-11-28T13:12:41",
             versions={"torch": "2.5.1", "CUDA": "12.4", "NCCL": "2.21.5", "driver": "550.54.15"},
-            skew_s={"node-b": -12.4}, sampled=("last_step",),
+            skew_s={"node-b": -12.4}, skew_error_s={"node-b": 0.8}, sampled=("last_step",),
         ),
         collectives=(CollectiveGroup(group="0", seq=918233, ranks=(*others, CollectiveRank(rank=5, state="absent"))),),
         sources=(

@@ -29,6 +29,7 @@ KEYS = {
     "Suspect": "rank host reason because",
     "FetchNext": "what command why",
     "RunInfo": "world_size ranks_seen hosts attempts last_step phase completed first_time last_time versions skew_s "
+    "skew_error_s "
     "sampled",
     "Attempt": "n initiating",
     "CollectiveGroup": "group seq ranks",

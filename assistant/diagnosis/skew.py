@@ -1,0 +1,200 @@
+"""How far the clocks of hosts differ, estimated from events that several of them saw.
+
+A training step ends on all ranks within moments, ranks enter one collective
+together, and a communicator is complete everywhere at once. The median of the
+differences of such an event's times is the skew of two clocks, and the spread
+of the differences is its error. Where nothing is shared the clocks are taken to
+agree within a few seconds, unless their logs do not even overlap.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from assistant.diagnosis.collectives import sequence_of, timeout_seconds
+from assistant.diagnosis.progress import Progress
+from assistant.logs.clock import RunClock
+from assistant.logs.layout import Places
+from corpus.record import Record
+
+SMALLEST_ERROR_S = 0.5
+"""Prints of one event are apart by buffers and scheduling even where clocks agree."""
+FEW, FEW_ERROR_S = 3, 5.0
+"""With fewer shared events than this nothing shows how much they scatter."""
+SMALLEST_SKEW_S = 2.0
+"""A smaller difference may as well be the time between two prints; it widens the error instead."""
+APART_S = 60.0
+"""Logs that end so long before others begin are from clocks that cannot be trusted against each other."""
+MAX_EVENTS = 400
+_COMPLETE = re.compile(r"commId (0x[0-9a-fA-F]{1,20}).{0,80}Init COMPLETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """The clock of one host against the common one."""
+
+    ahead_s: float
+    error_s: float
+    events: int
+
+
+def estimate_skew(
+    sources: Sequence[Sequence[Record]], paths: Sequence[str], places: Places, clock: RunClock, progress: Progress
+) -> dict[str, Skew]:
+    """The skew of each host, and of each source whose host nobody knows, against the common clock."""
+    names = clock_names(sources, paths, places)
+    if len({name for source in names for name in source.values()}) < 2:
+        return {}
+    seen = _shared_events(sources, names, clock, progress)
+    pairs = _differences(seen)
+    hosts = sorted({host for pair in pairs for host in pair})
+    estimates = _from_reference(hosts, pairs)
+    for host in _apart(names, clock):
+        estimates.setdefault(host, Skew(0.0, math.inf, 0))
+    return estimates
+
+
+def clock_names(sources: Sequence[Sequence[Record]], paths: Sequence[str], places: Places) -> list[dict[int, str]]:
+    """For each source the clock of each of its stamped lines: its host, or the source where that is unknown."""
+    names: list[dict[int, str]] = []
+    for index, records in enumerate(sources):
+        found = {}
+        for record in records:
+            if record.time is not None:
+                found[record.number] = places.host_of(index, record) or paths[index]
+        names.append(found)
+    return names
+
+
+def correct(clock: RunClock, names: Sequence[Mapping[int, str]], estimates: Mapping[str, Skew]) -> None:
+    """Move the moments of each clock onto the common one; `Moment.iso` still gives the time as it was printed."""
+    for source, moments in zip(clock.sources, names, strict=True):
+        for position, line in enumerate(source.lines):
+            name = moments.get(line)
+            moment = source.moments[position]
+            if name is None or moment.axis != "wall":
+                continue
+            known = estimates.get(name)
+            if known is None:
+                source.moments[position] = replace(moment, clock=name)
+                continue
+            shift = known.ahead_s if is_certain(known) else 0.0
+            error = known.error_s if shift or not known.ahead_s else known.error_s + abs(known.ahead_s)
+            source.moments[position] = replace(
+                moment, seconds=moment.seconds - shift, shift=shift, clock=name, error=error
+            )
+
+
+def is_certain(skew: Skew) -> bool:
+    """Whether the clocks differ by more than the prints of one event scatter."""
+    return abs(skew.ahead_s) > max(SMALLEST_SKEW_S, 2 * skew.error_s)
+
+
+def _shared_events(
+    sources: Sequence[Sequence[Record]], names: Sequence[Mapping[int, str]], clock: RunClock, progress: Progress
+) -> dict[tuple[object, ...], dict[str, list[float]]]:
+    """Times of each event by clock."""
+    steps: list[dict[int, int]] = [{} for _ in sources]
+    for mark in progress.marks:
+        if mark.step is not None:
+            steps[mark.source][mark.line] = mark.step
+    seen: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for index, records in enumerate(sources):
+        name = ""
+        for record in records:
+            name = names[index].get(record.number, name)
+            event = _event(record, steps[index].get(record.number))
+            if event is None or not name:
+                continue
+            moment = clock.at(index, record.number)
+            if moment is not None and moment.axis == "wall":
+                seen[event][name].append(moment.seconds - timeout_seconds(record.text))
+    return seen
+
+
+def _event(record: Record, step: int | None) -> tuple[object, ...] | None:
+    if step is not None:
+        return ("step", step)
+    if "ran for " in record.text and (found := sequence_of(record.text)) is not None:
+        return ("collective", *found)
+    if "Init COMPLETE" in record.text and (complete := _COMPLETE.search(record.text)) is not None:
+        return ("communicator", complete.group(1))
+    return None
+
+
+def _differences(
+    seen: Mapping[tuple[object, ...], Mapping[str, Sequence[float]]],
+) -> dict[tuple[str, str], list[float]]:
+    """For each pair of clocks how far the second was ahead at each event both saw."""
+    pairs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for times in seen.values():
+        # A step that one clock saw twice, after a restart, tells nothing.
+        once = {name: min(at) for name, at in times.items() if max(at) - min(at) < FEW_ERROR_S}
+        names = sorted(once)
+        for position, first in enumerate(names):
+            for second in names[position + 1 :]:
+                if len(pairs[first, second]) < MAX_EVENTS:
+                    pairs[first, second].append(once[second] - once[first])
+    return pairs
+
+
+def _between(differences: Sequence[float]) -> Skew:
+    middle = median(differences)
+    if len(differences) < FEW:
+        return Skew(middle, FEW_ERROR_S, len(differences))
+    spread = sorted(abs(difference - middle) for difference in differences)[int(len(differences) * 0.9)]
+    return Skew(middle, max(SMALLEST_ERROR_S, spread), len(differences))
+
+
+def _from_reference(hosts: Sequence[str], pairs: Mapping[tuple[str, str], Sequence[float]]) -> dict[str, Skew]:
+    """Skews against the clock that most agree with, through other clocks where two share nothing."""
+    edges: dict[str, dict[str, Skew]] = defaultdict(dict)
+    for (first, second), differences in pairs.items():
+        skew = _between(differences)
+        edges[first][second] = skew
+        edges[second][first] = replace(skew, ahead_s=-skew.ahead_s)
+    found: dict[str, Skew] = {}
+    for start in hosts:
+        if start in found:
+            continue
+        group = {start: Skew(0.0, 0.0, 0)}
+        todo = [start]
+        while todo:
+            at = todo.pop(0)
+            for other, skew in sorted(edges[at].items()):
+                if other not in group:
+                    through = group[at]
+                    group[other] = Skew(through.ahead_s + skew.ahead_s, through.error_s + skew.error_s, skew.events)
+                    todo.append(other)
+        found |= _centred(group)
+    return found
+
+
+def _centred(group: Mapping[str, Skew]) -> dict[str, Skew]:
+    """Skews against the clock in the middle: of three hosts, the one that differs from two others is the odd one."""
+    ordered = sorted(group.values(), key=lambda skew: skew.ahead_s)
+    middle = ordered[(len(ordered) - 1) // 2].ahead_s if len(ordered) > 2 else 0.0
+    return {
+        name: Skew(skew.ahead_s - middle, max(skew.error_s, SMALLEST_ERROR_S / 2), skew.events)
+        for name, skew in group.items()
+    }
+
+
+def _apart(names: Sequence[Mapping[int, str]], clock: RunClock) -> Iterable[str]:
+    """Clocks whose logs do not overlap with any other's."""
+    spans: dict[str, tuple[float, float]] = {}
+    for index, lines in enumerate(names):
+        for line, name in lines.items():
+            moment = clock.at(index, line)
+            if moment is not None and moment.axis == "wall":
+                low, high = spans.get(name, (moment.seconds, moment.seconds))
+                spans[name] = (min(low, moment.seconds), max(high, moment.seconds))
+    for name, (low, high) in spans.items():
+        others = [span for other, span in spans.items() if other != name]
+        if others and all(low > end + APART_S or high < start - APART_S for start, end in others):
+            yield name

@@ -1,0 +1,24 @@
+"""Kinds of generated incidents; importing this package registers them all, in order."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from incident_kinds.base import KINDS, Inc
+
+__all__ = ["KINDS", "Inc"]
+
+_MODULES = (
+    "launchers",
+    "prefixes",
+    "packed",
+    "hosts",
+    "clocks",
+    "schedulers",
+    "errors",
+    "mixed",
+    "hangs",
+)
+
+for _name in _MODULES:
+    import_module(f"incident_kinds.{_name}")
