@@ -260,10 +260,27 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
     ]
 
 
+def _flushed_late(event: Event, progress: Progress, clock: RunClock) -> frozenset[int]:
+    """Lines of progress that stand below a fault although their own time is before it: a buffer written late."""
+    printed = clock.at(event.source, event.line)
+    if printed is None:
+        return frozenset()
+    found = set()
+    for mark in progress.marks:
+        if mark.source == event.source and mark.line > event.line:
+            moment = clock.at(mark.source, mark.line)
+            gap = printed.before(moment) if moment is not None else None
+            if gap is not None and gap < 0:
+                found.add(mark.line)
+    return frozenset(found)
+
+
 def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int], *, at_end: bool) -> bool:
     is_notice = event.head is not None and event.head.announces
     if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
-        return True
+        flushed = _flushed_late(event, progress, clock)
+        if not flushed or progress.goes_on_after(event.source, event.line, ignoring=own | flushed):
+            return True
     for source, record in progress.done:
         if source == event.source and record.number > event.line:
             return True
