@@ -37,6 +37,7 @@ _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|
 _DIGITS = re.compile(r"\d+")
 MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
+_PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
 MIN_START, MAX_STARTS = 12, 12
 """Length of a first line that can be recognised, and how often it may stand in a source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
@@ -317,11 +318,16 @@ def _second_starts(records: Sequence[Record]) -> list[int]:
     first = next((record for record in records if len(record.message) >= MIN_START), None)
     if first is None or first.number > 5:
         return []
-    wanted = _DIGITS.sub("#", first.message)[:60]
-    places = [record.number for record in records if _DIGITS.sub("#", record.message)[:60] == wanted]
+    wanted = _opening(first.message)
+    places = [record.number for record in records if _opening(record.message) == wanted]
     if len(places) > MAX_STARTS or not _START.search(first.message):
         return []
     return [line - 1 for before, line in pairwise(places) if line - before > 1]
+
+
+def _opening(message: str) -> str:
+    """How a line begins, numbers aside; of a command typed at a prompt, the command."""
+    return _DIGITS.sub("#", _PROMPT.sub("", message[:400]))[:60]
 
 
 def _attempt(event: Event, run: Run, restarts: dict[int, list[int]]) -> int:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from assistant.diagnosis.attribution import Group, Ordered
 from assistant.diagnosis.reading import Run
-from assistant.logs.layout import Places
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 
 _PEER = re.compile(
@@ -18,9 +17,7 @@ _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexpl
 MAX_ITEMS = 6
 
 
-def fetch_next(
-    run: Run, places: Places, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect]
-) -> tuple[FetchNext, ...]:
+def fetch_next(run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect]) -> tuple[FetchNext, ...]:
     """Concrete next logs, the most telling first; empty when the verdict needs none."""
     if status not in _NEEDS_MORE and not suspects:
         return ()
@@ -29,7 +26,10 @@ def fetch_next(
         items += _for_suspect(suspect)
     groups = ([ordered.initiating] if ordered.initiating else []) + ordered.downstream
     if status in _NEEDS_MORE:
-        items += [item for group in groups for item in _for_group(run, places, group)]
+        # What narrows a consequence is beside the point once something is known to have come before it.
+        open_ones = groups[:1] if ordered.initiating else groups
+        items += [item for group in groups for item in _for_peer(run, group)]
+        items += [item for group in open_ones for item in _for_entry(run, group)]
         items += _for_launcher(run, groups)
     if status == "inconclusive":
         items.append(_why_it_ended())
@@ -52,9 +52,9 @@ def _for_suspect(suspect: Suspect) -> list[FetchNext]:
     ]
 
 
-def _for_group(run: Run, places: Places, group: Group) -> list[FetchNext]:
+def _for_peer(run: Run, group: Group) -> list[FetchNext]:
+    """The logs of a peer that went away first, where a line names it."""
     items = []
-    event = group.first
     for candidate in group.events[:20]:
         found = _PEER.search(candidate.record.text)
         peer = next((name for name in found.groups() if name), None) if found else None
@@ -68,13 +68,17 @@ def _for_group(run: Run, places: Places, group: Group) -> list[FetchNext]:
                 )
             )
             break
-    head = group.head
-    if head is not None and head.kind != "failure":
-        body = run.catalogue.body(head.id)
-        place = f"{run.sources[event.source].path}:{event.line}"
-        for text in body.get("narrows", [])[:2]:
-            items.append(FetchNext(what=text, command=None, why=f"{place} ({head.title}) names no cause by itself"))
     return items
+
+
+def _for_entry(run: Run, group: Group) -> list[FetchNext]:
+    """What narrows a class or a wrapper."""
+    head, event = group.head, group.first
+    if head is None or head.kind == "failure":
+        return []
+    place = f"{run.sources[event.source].path}:{event.line}"
+    why = f"{place} ({head.title}) names no cause by itself"
+    return [FetchNext(what=text, why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
 
 
 def _for_launcher(run: Run, groups: Sequence[Group]) -> list[FetchNext]:

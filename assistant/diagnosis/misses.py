@@ -29,14 +29,16 @@ def near_misses(run: Run, facts: Facts, builder: FindingBuilder, limit: int) -> 
     places = _telling_lines(run, facts)
     index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper")
     taken = {(hit.entry, hit.source, hit.record.number) for hit in facts.resolution.hits}
+    harmless = {(event.source, event.line) for event in facts.events if event.harmless}
     for near in index.search([record.text for _, record in places], limit=limit * 2):
         source, record = places[near.position]
-        if (near.entry, source, record.number) in taken or any(
-            hit.entry == near.entry for hit in facts.resolution.hits
-        ):
+        if (source, record.number) in harmless or (near.entry, source, record.number) in taken:
+            continue
+        if any(hit.entry == near.entry for hit in facts.resolution.hits):
             continue
         found.append((near.score, _from_near(run, builder, near, source, record)))
-    for item in facts.resolution.unmet[:limit]:
+    unmet = [item for item in facts.resolution.unmet if (item.source, item.record.number) not in harmless]
+    for item in unmet[:limit]:
         head = run.catalogue.heads[item.entry]
         line = builder.line(item.source, item.record)
         found.append((1.0, NearMiss(entry=entry_ref(head), line=line, signature=item.signature, reason=item.reason)))

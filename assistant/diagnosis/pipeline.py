@@ -186,7 +186,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         unexplained=unexplained(run, ordered, builder),
         near_misses=misses,
         suspects=tuple(suspects),
-        fetch_next=fetch_next(run, facts.places, ordered, status, suspects),
+        fetch_next=fetch_next(run, ordered, status, suspects),
         warnings=_warnings(run, facts, ordered),
         run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),

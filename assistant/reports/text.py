@@ -87,7 +87,9 @@ def _fetch_next(page: Page, diagnosis: Diagnosis) -> None:
     for number, item in enumerate(diagnosis.fetch_next[:MOST_FETCHES]):
         page.head("" if number else "FETCH NEXT", item.what)
         page.command(item.command or "", indent=2)
-        page.text(item.why, lead="why: ", indent=2)
+        below = diagnosis.fetch_next[number + 1 : MOST_FETCHES]
+        if not below or below[0].why != item.why:  # a reason for several stands once, under the last of them
+            page.text(item.why, lead="why: ", indent=2)
     if len(diagnosis.fetch_next) > MOST_FETCHES:
         page.text(f"and {len(diagnosis.fetch_next) - MOST_FETCHES} more (--format json)")
     page.gap()

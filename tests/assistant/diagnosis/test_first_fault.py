@@ -195,3 +195,9 @@ def test_a_rare_hit_among_thousands_keeps_its_own_time_and_context(tmp_path: Pat
     assert first(result) == ("identified", "oom", 10_501)
     assert result.initiating is not None
     assert result.initiating.evidence[0].time == "2026-11-30T12:29:59.000Z"
+
+
+def test_a_command_typed_after_the_crash_is_not_another_job(tmp_path: Path) -> None:
+    prompt = "user@ip-10-0-0-1:~/work/a/long/path/to/the/examples/of/training$ "
+    result = verdict(tmp_path, job=f"{prompt}python run.py --start\n{OOM}\n{prompt}nvidia-smi\n0, 0000:10:1d.0")
+    assert first(result) == ("identified", "oom", 2)
