@@ -26,7 +26,7 @@ WORDS_WITHIN = 2
 
 _GOES_ON = re.compile(
     r"\b[Rr]etr(?:y|ies|ying|ied)\b|attempt \d+(?:/\d+| of \d+)? ?(?:failed|ok|succe)|\b[Ff]all(?:ing|s)? ?back\b|\(ignored\)"
-    r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here"
+    r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here|\b(?:unavailable|not (?:available|installed|supported|found))[,;:.] ?(?:using|disabling|continuing|will use)\b"
     r"|\b[Tt]rial \d+ (?:failed|finished|ok)|\brequest \S{1,60} failed|trying (?:the )?(?:next|batch size)|HTTP/[\d.]{1,3}\" [45]\d\d\b|\binstead\b$"
 )
 _FATAL_WORDS = re.compile(

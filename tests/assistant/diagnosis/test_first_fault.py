@@ -201,3 +201,12 @@ def test_a_command_typed_after_the_crash_is_not_another_job(tmp_path: Path) -> N
     prompt = "user@ip-10-0-0-1:~/work/a/long/path/to/the/examples/of/training$ "
     result = verdict(tmp_path, job=f"{prompt}python run.py --start\n{OOM}\n{prompt}nvidia-smi\n0, 0000:10:1d.0")
     assert first(result) == ("identified", "oom", 2)
+
+
+@pytest.mark.parametrize("words", ["flash_attn not available, using sdpa", "extension not installed; disabling it"])
+def test_a_program_that_says_what_it_uses_instead_goes_on(tmp_path: Path, words: str) -> None:
+    result = verdict(
+        tmp_path,
+        job=f"exited with code 137 is what the probe said\n{words}\nmodel ready\nperplexity 6.1\nwrote results",
+    )
+    assert result.initiating is None
