@@ -40,7 +40,8 @@ class Lookup:
 
     def __init__(self, matcher: Matcher) -> None:
         self._reader = ShapeReader(matcher)
-        self.plans = self._reader.plans()
+        self.plans: dict[int, Plan] = {}
+        """Of the literals that were found, by their numbers."""
         self.touched: set[Group] = set()
         """Groups with places in the present block."""
         self._used: set[Group] = set()
@@ -74,8 +75,11 @@ class Lookup:
 
     # ---- the hits of one literal in a block
 
-    def look_up(self, plan: Plan, ends: list[int]) -> None:
+    def look_up(self, literal: int, ends: list[int]) -> None:
         """Find out what stands on the lines of these hits, given by where the literal ends."""
+        plan = self.plans.get(literal)
+        if plan is None:
+            plan = self.plans[literal] = self._reader.plan(literal)
         text = self._block.text
         rfind = text.rfind
         places = [rfind(b"\n", 0, end) for end in ends]

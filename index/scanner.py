@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from corpus.match import AtomHit, Matcher
 from index.blocks import Limits, Readable
@@ -47,12 +48,12 @@ class SourceScan:
 class Scanner:
     """Literals compiled once, for any number of sources and threads."""
 
-    def __init__(self, matcher: Matcher, markers: Sequence[bytes] = ()) -> None:
-        """Compile the literals of the matcher, and markers that are only counted."""
+    def __init__(self, matcher: Matcher, markers: Sequence[bytes] = (), *, cache_dir: Path | None = None) -> None:
+        """Compile the literals of the matcher, and markers that are only counted; kept in `cache_dir`."""
         self._matcher = matcher
         self._extra = [*markers, STRIDE]
         self._markers = len(markers)
-        self._engine = Engine([*matcher.literals, *self._extra])
+        self._engine = Engine([*matcher.literals, *self._extra], cache_dir=cache_dir)
         self._local = threading.local()
         self._kept = 0
 

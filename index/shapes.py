@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from functools import cached_property
 
 from corpus.match import Matcher
 from corpus.record import TEXT_CAP, Record, read_records
@@ -219,21 +220,23 @@ class ShapeReader:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._owners: dict[int, list[bytes]] = {}
-        for index, literal in enumerate(matcher.literals):
-            for atom in matcher.atoms_of(index):
-                self._owners.setdefault(atom, []).append(literal)
         self._layouts: dict[bytes, tuple[int, int]] = {}
 
-    def plans(self) -> list[Plan]:
-        """A plan for each literal of the matcher."""
-        plans = []
+    @cached_property
+    def _owners(self) -> dict[int, list[bytes]]:
+        """The literals by which each text is found."""
+        owners: dict[int, list[bytes]] = {}
         for index, literal in enumerate(self._matcher.literals):
-            atoms = self._matcher.atoms_of(index)
-            texts = [self._matcher.texts[atom] for atom in atoms]
-            is_single = len(atoms) == 1 and len(self._owners[atoms[0]]) == 1
-            plans.append(Plan(literal, atoms, texts, is_single=is_single))
-        return plans
+            for atom in self._matcher.atoms_of(index):
+                owners.setdefault(atom, []).append(literal)
+        return owners
+
+    def plan(self, index: int) -> Plan:
+        """The plan of a literal of the matcher; made for those that are found, because a corpus has thousands."""
+        atoms = self._matcher.atoms_of(index)
+        texts = [self._matcher.texts[atom] for atom in atoms]
+        is_single = len(atoms) == 1 and len(self._owners[atoms[0]]) == 1
+        return Plan(self._matcher.literals[index], atoms, texts, is_single=is_single)
 
     def read(self, plan: Plan, line: bytes, *, needs_rank: bool = True) -> tuple[tuple[int, ...], set[int]]:
         """The texts of this literal on the line, and the ranks that their records name."""

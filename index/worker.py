@@ -11,12 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import log
+from pathlib import Path
 
 import hyperscan
 
 from corpus.match import AtomHit, Matcher
 from corpus.record import read_records
 from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
+from index.database import compile_literals
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
 from index.tallies import Numbers, Track, line_at, raw_start
@@ -45,20 +47,17 @@ def _keep_freed_memory() -> None:
 class Engine:
     """Literals compiled for Hyperscan, by their numbers; empty ones are left out."""
 
-    def __init__(self, literals: Sequence[bytes], rests: Sequence[int] = ()) -> None:
+    def __init__(self, literals: Sequence[bytes], rests: Sequence[int] = (), *, cache_dir: Path | None = None) -> None:
         """Compile the literals; of each the last bytes are left out, as many as `rests` says."""
         self.literals = literals
         self.rests = [literal[len(literal) - rest :] for literal, rest in zip(literals, rests, strict=False)]
         """What has to follow after the end that the engine tells; empty when every literal is whole."""
-        numbers = [number for number, literal in enumerate(literals) if literal]
-        self.database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self.database.compile(
-            expressions=[literals[number].removesuffix(self.rests[number] if rests else b"") for number in numbers],
-            ids=numbers,
-            elements=len(numbers),
-            flags=[0] * len(numbers),
-            literal=True,
-        )
+        cut = {
+            number: literal.removesuffix(self.rests[number] if rests else b"")
+            for number, literal in enumerate(literals)
+            if literal
+        }
+        self.database = compile_literals(cut, cache_dir)
 
     def cut_for(self, sample: bytes) -> Engine:
         """The same literals, cut where the sample seldom has what they then end with.
@@ -214,9 +213,9 @@ class Worker:
                 if not ends:
                     continue
             ends.sort()
-            extra = literal - len(self._lookup.plans)
+            extra = literal - len(self._matcher.literals)
             if extra < 0:
-                self._lookup.look_up(self._lookup.plans[literal], ends)
+                self._lookup.look_up(literal, ends)
             else:
                 places_of[-1 - extra] = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends]))
         self._ends.clear()

@@ -98,7 +98,7 @@ def read_run(
     sources, unread = expand(paths, stdin)
     sources.sort(key=_rotation)
     matcher = Matcher(catalogue.heads.values(), catalogue.literals)
-    scanner = Scanner(matcher, MARKERS)
+    scanner = Scanner(matcher, MARKERS, cache_dir=catalogue.cache_dir)
     read: list[ReadSource] = []
     for source in sources:
         try:

@@ -174,7 +174,7 @@ def test_hashes_do_not_defeat_the_memory() -> None:
     scanner = Scanner(MATCHER)
     assert_exact(scan(data, scanner=scanner), data)
     plans = scanner._local.worker._lookup.plans
-    assert sum(len(plan.shapes) for plan in plans) < 400
+    assert sum(len(plan.shapes) for plan in plans.values()) < 400
 
 
 # ---- blocks, lines, bytes
