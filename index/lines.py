@@ -64,6 +64,8 @@ class LineStore:
             if rest is not None and rest.stop > rest.first:
                 self._chunks.append(rest)
         self._firsts = [chunk.first for chunk in self._chunks]
+        self._ranges = self._joined()
+        self._starts = [start for start, _ in self._ranges]
         self._parsed: dict[int, list[Record]] = {}
 
     def get(self, number: int) -> bytes | None:
@@ -75,7 +77,9 @@ class LineStore:
 
     def records(self, start: int, stop: int) -> Iterator[Record]:
         """The records of the kept lines from `start` up to, not including, `stop`."""
-        for first, last in self.ranges():
+        for first, last in self._ranges[max(0, bisect_right(self._starts, start) - 1) :]:
+            if first >= stop:
+                return
             for number in range(max(start, first), min(stop, last)):
                 yield from self._read(number)
 
@@ -89,6 +93,9 @@ class LineStore:
 
     def ranges(self) -> list[tuple[int, int]]:
         """Which lines are kept, as (first, stop) in ascending order, neighbours joined."""
+        return self._ranges
+
+    def _joined(self) -> list[tuple[int, int]]:
         joined: list[tuple[int, int]] = []
         for chunk in self._chunks:
             if joined and joined[-1][1] == chunk.first:

@@ -14,6 +14,7 @@ from index.shapes import (
     HEAD,
     LONGEST_LINE,
     MASK,
+    MOST_EXACT,
     MOST_SHAPES,
     NOWHERE,
     UNKNOWN,
@@ -143,14 +144,20 @@ class Lookup:
         if plan.core is Core.NONE:
             return False
         find = text.find
-        shapes = {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
-        if plan.has_hashes:
+        rests = {text[end - reach : find(b"\n", end)] for end in ends} if plan.digits else set()
+        if len(rests) > MOST_EXACT or (len(plan.cores) > MOST_EXACT and plan.digits):
+            plan.core = Core.NONE
+            return False
+        shapes = rests or {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
+        if plan.has_hashes and not plan.digits:
             shapes = {hexless(shape) for shape in shapes}
         return shapes <= plan.cores or self._learn_rests(plan, ends)
 
     def _learn_rests(self, plan: Plan, ends: list[int]) -> bool:
         text = self._block.text
         rests = {text[end - plan.reach : text.find(b"\n", end)] for end in ends}
+        if plan.digits:
+            return self._learn_cores(plan, {rest: rest for rest in rests})
         samples = {rest.translate(MASK): rest for rest in rests}
         if plan.has_hashes:
             samples = {hexless(shape): rest for shape, rest in samples.items()}

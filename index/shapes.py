@@ -21,6 +21,8 @@ from corpus.signature import Part, parse
 MASK = bytes.maketrans(b"0123456789", b"0" * 10)
 MOST_SHAPES = 8192
 """Shapes remembered for one literal, and values at the digits of one shape; then it starts afresh."""
+MOST_EXACT = 256
+"""Endings of lines, digits and all, by which a text that asks for digits is told; with more it is told by shapes."""
 NEIGHBOURS = 12
 """Characters of fixed text by which a closed list of numbers is found in a shape."""
 LONGEST_LINE = 16_384
@@ -75,7 +77,7 @@ class Core(Enum):
     LITERAL = 1
     """The literal with a character on both sides."""
     REST = 2
-    """All from the character before the literal."""
+    """All from the character before the literal; digits are masked, unless the text asks for some."""
     NONE = 3
 
 
@@ -265,7 +267,7 @@ class ShapeReader:
         rest = text[end - plan.reach : text.find(b"\n", end)]
         # Hashes are told from words once a literal is common.
         plan.has_hashes |= hexless(rest.translate(MASK)) != rest.translate(MASK)
-        return Core.REST if not plan.digits and self.shows(plan, rest) else Core.NONE
+        return Core.REST if self.shows(plan, rest) else Core.NONE
 
     def _owner(self, atom: int, line: bytes) -> bytes:
         return next((literal for literal in self._owners[atom] if literal in line), b"")

@@ -126,10 +126,14 @@ class Track:
         """Nothing seen yet."""
         return cls(limits.keep, LateLines(limits.keep_last))
 
+    @property
+    def room(self) -> int:
+        """How many more lines are kept as early ones."""
+        return max(0, self.keep - self.tally.count)
+
     def choose(self, places: list[int]) -> list[int]:
         """Which places of a block are kept as early ones."""
-        room = self.keep - self.tally.count
-        first = places[:room] if room > 0 else []
+        first = places[: self.room]
         return first if not self.ranked else sorted({*first, *self.ranked})
 
     def count_only(self, block: Block, places: list[int]) -> bool:

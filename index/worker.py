@@ -110,6 +110,7 @@ class Worker:
         self._lookup.start(limits)
         self._ends.clear()
         self._source = source
+        self._limits = limits
         self._is_calm = True
         self._block = Block(b"\n", 1, starts_line=True, ends_line=True)
         self._keeper = LineKeeper(limits, is_frugal=is_frugal)
@@ -202,7 +203,6 @@ class Worker:
         """Where the lines start on which each text stands."""
         places_of: dict[int, list[int]] = {}
         text = self._block.text
-        rfind = text.rfind
         false = 0
         for literal, ends in self._ends.items():
             rest = self._rests[literal] if self._rests else b""
@@ -217,7 +217,7 @@ class Worker:
             if extra < 0:
                 self._lookup.look_up(literal, ends)
             else:
-                places_of[-1 - extra] = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends]))
+                places_of[-1 - extra] = self._marked_places(-1 - extra, ends)
         self._ends.clear()
         if false > CALM:
             # The log has changed, and what was rare in it is no longer: learn it again, but ever less often.
@@ -227,6 +227,17 @@ class Worker:
                 known = places_of.get(atom)
                 places_of[atom] = group.places if known is None else sorted({*known, *group.places})
         return places_of
+
+    def _marked_places(self, atom: int, ends: list[int]) -> list[int]:
+        """Where the lines with an extra literal start; once its first lines are kept, only the last of them."""
+        rfind = self._block.text.rfind
+        wanted = self._limits.keep_last
+        size = wanted if self._lookup.track(atom).room == 0 else len(ends)
+        while True:
+            places = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends[-size:]]))
+            if len(places) >= wanted or size >= len(ends):
+                return places
+            size *= 4  # several on a line
 
     def _starts(self, places: set[int], numbers: Numbers) -> list[tuple[int, int]]:
         block = self._block

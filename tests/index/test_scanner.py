@@ -266,24 +266,33 @@ def test_a_long_line_at_the_end() -> None:
 # ---- markers, windows, progress, threads
 
 
-def test_markers_count_lines() -> None:
+def test_the_lines_of_markers() -> None:
     data = b"ERROR ERROR\n" + PLAIN * 9 + b"ERROR Traceback\n"
     result = scan(data)
-    assert result.marker_counts == [2, 1]
     assert result.marker_lines == [[1, 11], [11]]
 
 
 def test_markers_in_a_storm_keep_first_and_last() -> None:
     result = scan(b"ERROR\n" * 100_000, keep=10, keep_last=5)
-    assert result.marker_counts == [100_000, 0]
+    assert result.marker_lines[1] == []
     assert result.marker_lines[0] == [*range(1, 11), *range(99_996, 100_001)]
 
 
 def test_a_marker_may_equal_a_literal() -> None:
     scanner = Scanner(MATCHER, [b"Out of memory"])
     result = scan(b"Out of memory\nOut of memory\n", scanner=scanner)
-    assert result.marker_counts == [2]
+    assert result.marker_lines == [[1, 2]]
     assert numbers(result, "Out of memory") == [1, 2]
+
+
+@pytest.mark.parametrize("every", [1, 2, 7, 400, 9_000])
+@pytest.mark.parametrize("block", [4096, 65_536, 524_288])
+def test_first_and_last_lines_of_a_marker_are_exact(every: int, block: int) -> None:
+    count = 20_000
+    lines = [b"ERROR ERROR" if number % every == 0 else b"calm" for number in range(1, count + 1)]
+    wanted = [number for number in range(1, count + 1) if number % every == 0]
+    result = scan(b"\n".join(lines), block=block, keep=5, keep_last=3)
+    assert result.marker_lines[0] == sorted({*wanted[:5], *wanted[-3:]})
 
 
 def test_progress_tells_the_bytes_done() -> None:
