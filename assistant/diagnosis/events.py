@@ -108,8 +108,8 @@ def build_events(
     for source, found in enumerate(episodes):
         bare = [episode for episode in found if (source, id(episode)) not in covered]
         events += [_from_episode(source, episode) for episode in _distinct(bare)]
-    restarts = _restarts(run)
     starts = [_second_starts(records) for records in run.records]
+    restarts = _restarts(run, starts)
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places, run.paths)
@@ -291,12 +291,12 @@ def _onset(event: Event) -> Moment | None:
     return Moment(moment.axis, moment.seconds - waited, moment.dated) if waited else moment
 
 
-def _restarts(run: Run) -> dict[int, list[int]]:
-    """Lines per source after which another attempt starts."""
+def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
+    """Lines per source after which another attempt starts; `starts` are those of logs appended to others."""
     found: dict[int, list[int]] = {}
     for index, records in enumerate(run.records):
         lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
-        lines += _second_starts(records)
+        lines += starts[index]
         # Every agent announces the same restart; lines close together are one.
         merged = [
             line
@@ -318,7 +318,12 @@ def _second_starts(records: Sequence[Record]) -> list[int]:
     if first is None or first.number > 5:
         return []
     wanted = _DIGITS.sub("#", first.message)[:60]
-    places = [record.number for record in records if _DIGITS.sub("#", record.message)[:60] == wanted]
+    fixed = wanted.partition("#")[0]
+    places = [
+        record.number
+        for record in records
+        if record.message.startswith(fixed) and _DIGITS.sub("#", record.message)[:60] == wanted
+    ]
     if len(places) > MAX_STARTS or not _START.search(first.message):
         return []
     return [line - 1 for before, line in pairwise(places) if line - before > 1]
