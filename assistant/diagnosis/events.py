@@ -318,12 +318,7 @@ def _second_starts(records: Sequence[Record]) -> list[int]:
     if first is None or first.number > 5:
         return []
     wanted = _DIGITS.sub("#", first.message)[:60]
-    fixed = wanted.partition("#")[0]
-    places = [
-        record.number
-        for record in records
-        if record.message.startswith(fixed) and _DIGITS.sub("#", record.message)[:60] == wanted
-    ]
+    places = [record.number for record in records if _DIGITS.sub("#", record.message)[:60] == wanted]
     if len(places) > MAX_STARTS or not _START.search(first.message):
         return []
     return [line - 1 for before, line in pairwise(places) if line - before > 1]
