@@ -10,9 +10,8 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 StampKind = Literal["absolute", "yearless", "monotonic", "clock"]
 
@@ -20,8 +19,7 @@ BASE_YEAR = 2000
 """Year assumed for stamps without one; a leap year, so that 29 February exists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A time read from a record.
 
     `seconds` is UTC epoch seconds (absolute; a stamp without zone is taken as
@@ -82,8 +80,7 @@ _ANY = re.compile("|".join(_ALTERNATIVES))
 _VALUES = [[(number, name[1:]) for number, name in groups] for groups in groups_beside(_ALTERNATIVES)]
 
 
-@dataclass(frozen=True, slots=True)
-class StampMatch:
+class StampMatch(NamedTuple):
     """A stamp, the position after it, and the glog level letter when there is one."""
 
     stamp: Stamp
