@@ -35,6 +35,8 @@ SHORTEST_CUT = 8
 """Bytes that are left of a literal at least: as many as the engine hashes."""
 CALM = 256
 """Hits in a block up to which the next one is scanned for cut literals: each hit costs a comparison."""
+LET_GO = 16
+"""Blocks after which those are let go that only texts hold which were not found in them."""
 KEPT = 16 * MIB
 """Freed memory that is kept for the next block instead of being given back and faulted in again."""
 
@@ -132,7 +134,10 @@ class Worker:
             self._buffer = bytearray(limits.block + 1)
         reader = BlockReader(stream, limits, self._buffer)
         is_open = False
-        for block in reader:
+        for number, block in enumerate(reader, start=1):
+            if number % LET_GO == 0:
+                for track in self.tracks.values():
+                    track.late.let_go()
             self._block = block
             self._lookup.begin(block)
             self._scan(block)

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index import worker
+from index.blocks import Block
 from index.scanner import Scanner, SourceScan
+from index.tallies import LateLines
 from tests.index.scan_helpers import MATCHER, SCANNER, assert_exact, matcher, scan
 
 PLAIN = b"[rank3]: step 12 loss 0.25\n"
@@ -276,6 +278,22 @@ def test_markers_in_a_storm_keep_first_and_last() -> None:
     result = scan(b"ERROR\n" * 100_000, keep=10, keep_last=5)
     assert result.marker_lines[1] == []
     assert result.marker_lines[0] == [*range(1, 11), *range(99_996, 100_001)]
+
+
+def test_a_burst_long_ago_holds_no_block() -> None:
+    late = LateLines(5)
+    block = Block(b"\n" + b"Out of memory\n" * 50, 1, starts_line=True, ends_line=True)
+    late.hold(block, [0, 14, 28, 42, 56, 70])
+    late.let_go()
+    late.let_go()
+    block.text = block.raw = b""
+    assert late.lines() == [(number, b"Out of memory") for number in range(2, 7)]
+
+
+def test_bursts_between_calm_blocks_are_exact() -> None:
+    burst = b"".join(b"[rank%d]: Out of memory\n" % (number % 7) for number in range(300))
+    data = (burst + PLAIN * 3_000) * 6 + PLAIN * 12_000
+    assert_exact(scan(data, block=4096), data)
 
 
 def test_a_marker_may_equal_a_literal() -> None:
