@@ -13,7 +13,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.head import Head, SignatureHead, head_data, head_from
@@ -87,7 +87,7 @@ class EntryCases:
     def of(cls, entry: Entry) -> EntryCases:
         """Compile the signatures of one entry."""
         head = head_of(entry)
-        live = replace(head, status="draft") if head.status == "retired" else head
+        live = head._replace(status="draft") if head.status == "retired" else head
         return cls(entry, live, Matcher([live], with_candidates=True))
 
     def run(self, case: LogCase) -> Failure | None:
@@ -113,7 +113,7 @@ class EntryCases:
         signature = self._signature(name)
         if signature is None:
             return False
-        matcher = Matcher([replace(self.head, signatures=(signature,))], with_candidates=True)
+        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True)
         return bool(_resolve(matcher, records))
 
     def _explain(self, name: str, records: Sequence[Record]) -> str:
@@ -121,7 +121,7 @@ class EntryCases:
         signature = self._signature(name)
         if signature is None:
             return f"{name}: no signature has this name"
-        matcher = Matcher([replace(self.head, signatures=(signature,))], with_candidates=True)
+        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True)
         unmet = matcher.resolve(matcher.scan_records(records), progress={0: progress_lines(records)}).unmet
         if unmet:
             return f"{name}: line {unmet[0].record.number} matches, but {unmet[0].reason}"

@@ -13,20 +13,19 @@ import contextlib
 import difflib
 import hashlib
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from corpus.cache import write_cached
 from corpus.errors import CorpusError, UnknownEntryError
 from corpus.head import HARMLESS_NAME, HarmlessHead, Head, head_data, head_from, signature_from
 from corpus.signature import fixed_parts, scan_literal
 
 COMPILED_NAME = "_compiled.jsonl"
-COMPILED_FORM = 3
+COMPILED_FORM = 4
 """Version of the compiled form; a change makes old caches useless, not wrong."""
 SHARED_BY = 4
 """A fixed part that this many signatures share tells them apart badly."""
@@ -57,6 +56,8 @@ class Catalogue:
     overridden: tuple[str, ...] = ()
     harmless: tuple[HarmlessHead, ...] = ()
     """Lines that look like errors and are none; a later directory replaces those of the same text."""
+    cache_dir: Path | None = None
+    """Where compiled forms of this knowledge may be kept."""
 
     def __post_init__(self) -> None:
         overridden = []
@@ -84,7 +85,7 @@ class Catalogue:
         """
         directories = [corpus_dir or bundled_dir(), *overlays]
         parts = [_load_directory(directory, cache_dir) for directory in directories]
-        return cls(parts, overlays=tuple(str(path) for path in overlays))
+        return cls(parts, overlays=tuple(str(path) for path in overlays), cache_dir=cache_dir)
 
     @property
     def digest(self) -> str:
@@ -155,7 +156,7 @@ def _load_directory(directory: Path, cache_dir: Path | None) -> Compiled:
     with contextlib.suppress(OSError, CorpusError):
         return _parse(cached.read_bytes(), str(cached))
     data = compile_corpus(directory)
-    _write_atomically(cached, data)
+    write_cached(cached, data)
     return _parse(data, str(directory))
 
 
@@ -169,22 +170,6 @@ def _fingerprint(paths: Iterable[Path], directory: Path) -> str:
         if code.is_file():
             state.update(f"{source} {code.stat().st_mtime_ns}".encode())
     return state.hexdigest()[:24]
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    """Write beside and rename; a cache that cannot be written is done without."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".corpus-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
-        for stale in sorted(path.parent.glob("corpus-*.jsonl"), key=lambda old: old.stat().st_mtime)[:-4]:
-            stale.unlink(missing_ok=True)
 
 
 def _parse(data: bytes, where: str) -> Compiled:
@@ -228,7 +213,9 @@ def compile_corpus(corpus_dir: Path) -> bytes:
         "digest": corpus_digest(corpus_dir),
         "literals": choose_literals(*signature_texts(heads)),
         "heads": heads,
-        "harmless": [[line.text, line.why, line.unless, line.within] for line in files.harmless],
+        "harmless": [
+            [line.text, line.why, line.unless, line.within, scan_literal(line.text)] for line in files.harmless
+        ],
         "offsets": offsets,
     }
     return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" + b"".join(lines)

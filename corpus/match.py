@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corpus.catalogue import choose_literals
@@ -22,6 +22,7 @@ from corpus.signature import Capture, Pattern
 
 COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
 """Captures that count faults: a hit that counts none is no hit."""
+_ESCAPED = frozenset('"\\&<>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,8 @@ class Matcher:
         for atom, text in enumerate(self.texts):
             for spelling in _spellings(literals[text]):
                 by_literal[spelling].append(atom)
-        for literal in sorted(by_literal):
-            self.literals.append(literal)
-            self._atoms_of.append(tuple(by_literal[literal]))
+        self.literals = sorted(by_literal)
+        self._atoms_of = [tuple(by_literal[literal]) for literal in self.literals]
 
     def atoms_of(self, literal: int) -> tuple[int, ...]:
         """The atoms whose scan literal this is."""
@@ -223,8 +223,10 @@ class Matcher:
         return captures, ""
 
 
-def _spellings(literal: str) -> set[bytes]:
+def _spellings(literal: str) -> Collection[bytes]:
     """The literal as printed, and as JSON and HTML escape it."""
+    if literal.isascii() and literal.isprintable() and _ESCAPED.isdisjoint(literal):
+        return (literal.encode(),)  # nothing to escape: true of most literals, and there are thousands
     spellings = {literal}
     if len(literal) >= SCAN_MIN_LITERAL:
         spellings.add(json.dumps(literal)[1:-1])

@@ -9,11 +9,10 @@ The table in corpus/README.md is written from `KINDS` and its examples.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One placeholder kind: its pattern, and examples that tests hold it to."""
 
     pattern: str

@@ -13,7 +13,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from corpus.timestamp import Stamp, read_stamp
+from corpus.timestamp import Stamp, groups_beside, read_stamp
 
 TEXT_CAP = 65_536
 """Characters of a line that are looked at; the rest of a longer line is not matched."""
@@ -99,6 +99,7 @@ _PREFIXES = [
     r"[|\-:]\s",
 ]
 _PREFIX = re.compile("|".join(f"(?:{pattern})" for pattern in _PREFIXES))
+_PREFIX_FIELDS = [[(number, name.partition("_")[2]) for number, name in groups] for groups in groups_beside(_PREFIXES)]
 _SRUN_LABEL = re.compile(r"\s{0,4}(\d{1,5}): (?=\S)")
 _TASK_BAR = re.compile(r"task[_-]?(\d{1,6}) \| (?=\S)")
 _COMPOSE = re.compile(r"([A-Za-z][\w.\-]{0,80}?)(?:-\d{1,3})? {0,24}\| (?=\S)")
@@ -289,9 +290,10 @@ class _Reader:
         found = _PREFIX.match(self.text, start)
         if found is None:
             return False
-        for key, value in found.groupdict().items():
+        for group, field in _PREFIX_FIELDS[found.lastindex or 0]:
+            value = found[group]
             if value is not None:
-                self._keep(key.partition("_")[2], value)
+                self._keep(field, value)
         self.position = found.end()
         return True
 

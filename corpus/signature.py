@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from corpus.errors import SignatureError
 from corpus.placeholders import ANY_LIMIT, KINDS, REDACTED
@@ -30,8 +31,7 @@ _BLANKS = re.compile(r"[ \t\u00a0]+")
 _COMPARISON = re.compile(r"^(.*\})\s*(>=|<=|==|!=|>|<)\s*(-?\d+(?:\.\d+)?)\s*$", re.S)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a signature: fixed text, or a placeholder of a kind."""
 
     literal: str = ""
@@ -40,16 +40,14 @@ class Part:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(NamedTuple):
     """The value bound to a named placeholder; redacted values are marked."""
 
     text: str
     redacted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """Where a pattern matched in a record, and what it bound."""
 
     start: int

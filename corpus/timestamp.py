@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import calendar
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 StampKind = Literal["absolute", "yearless", "monotonic", "clock"]
 
@@ -19,8 +19,7 @@ BASE_YEAR = 2000
 """Year assumed for stamps without one; a leap year, so that 29 February exists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A time read from a record.
 
     `seconds` is UTC epoch seconds (absolute; a stamp without zone is taken as
@@ -59,11 +58,29 @@ _FORMS = {
     "j": rf"(?P<P_y>(?:19|20)\d{{2}})-(?P<P_mn>{_MONTH})-(?P<P_d>\d{{2}})[ T]CLOCK",
     "k": r"\[?CLOCK\]?(?=[\s:|\]-])",
 }
-_ANY = re.compile("|".join(_form(template, prefix) for prefix, template in _FORMS.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class StampMatch:
+def groups_beside(alternatives: Sequence[str]) -> list[list[tuple[int, str]]]:
+    """Number and name of the groups that belong to the same alternative, by the number of any of them.
+
+    `lastindex` of a match of `a|b|...` thus tells which groups are worth a look;
+    to ask for all of them costs more than the match. Entry 0 stands for an
+    alternative without groups. Every group has to have a name.
+    """
+    table: list[list[tuple[int, str]]] = [[]]
+    for alternative in alternatives:
+        groups = list(enumerate(_GROUP.findall(alternative), len(table)))
+        table += [groups] * len(groups)
+    return table
+
+
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+_ALTERNATIVES = [_form(template, prefix) for prefix, template in _FORMS.items()]
+_ANY = re.compile("|".join(_ALTERNATIVES))
+_VALUES = [[(number, name[1:]) for number, name in groups] for groups in groups_beside(_ALTERNATIVES)]
+
+
+class StampMatch(NamedTuple):
     """A stamp, the position after it, and the glog level letter when there is one."""
 
     stamp: Stamp
@@ -76,14 +93,12 @@ def read_stamp(text: str, position: int = 0) -> StampMatch | None:
     found = _ANY.match(text, position)
     if found is None:
         return None
-    groups = {name: value for name, value in found.groupdict().items() if value is not None}
-    prefix = next(iter(groups))[0]
-    values = {name[1:]: value for name, value in groups.items()}
-    stamp = _stamp_of(prefix, values)
+    values = {name: value for group, name in _VALUES[found.lastindex or 0] if (value := found[group]) is not None}
+    stamp = _stamp_of(values)
     return None if stamp is None else StampMatch(stamp, found.end(), values.get("lv", ""))
 
 
-def _stamp_of(prefix: str, values: dict[str, str]) -> Stamp | None:
+def _stamp_of(values: dict[str, str]) -> Stamp | None:
     if "mono" in values:
         return Stamp(float(values["mono"]), "monotonic")
     if "epoch" in values:
@@ -93,7 +108,7 @@ def _stamp_of(prefix: str, values: dict[str, str]) -> Stamp | None:
         return None
     fraction = float("0." + values["f"][1:]) if "f" in values else 0.0
     of_day = hour * 3600 + minute * 60 + second + fraction
-    if prefix == "k":
+    if "d" not in values:
         return Stamp(of_day, "clock")
     year_text = values.get("y")
     year = BASE_YEAR if year_text is None else int(year_text) + (2000 if len(year_text) == 2 else 0)

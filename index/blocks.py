@@ -165,7 +165,8 @@ class BlockReader:
     def _detect_encoding(self) -> None:
         encoding, mark = encoding_from(bytes(self._buffer[1 : min(self._filled, SAMPLE + 1)]))
         if encoding == "utf-8":
-            self._drop(1 + mark)
+            if mark:
+                self._drop(1 + mark)
             return
         self._stream = Transcoder(bytes(self._buffer[1 + mark : self._filled]), self._stream, encoding)
         self._filled, self.bytes, self._at_end = 1, 0, False

@@ -9,12 +9,15 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from corpus.record import Record, read_records
 from index.blocks import MIB, Block, Limits, count_lines
 
 CACHED_LINES = 4096
 """Parsed lines remembered; neighbourhoods of several findings overlap."""
+NEAR = 512
+"""Lines from an end of a chunk within which a line is looked for from that end."""
 FREE_WINDOWS = 64
 """Windows around later hits that are kept at once; after them one for each MiB read."""
 
@@ -30,16 +33,21 @@ class _Chunk:
         self.data = data
         self._offsets: array[int] | None = None
 
-    def line(self, number: int) -> bytes:
-        offsets = self._offsets
-        if offsets is None:
-            offsets = self._offsets = array("q", [0])
-            end = self.data.find(b"\n")
-            while end >= 0:
-                offsets.append(end + 1)
-                end = self.data.find(b"\n", end + 1)
-        index = number - self.first
-        return self.data[offsets[index] : offsets[index + 1] - 1]
+    def lines(self, start: int, stop: int) -> list[bytes]:
+        """Some of its lines, without their newlines."""
+        low = self._offset(start)
+        return self.data[low : _forward(self.data, low, stop - start) - 1].split(b"\n")
+
+    def _offset(self, number: int) -> int:
+        """Where a line starts; near an end of the chunk it is looked for from there, and the others are not indexed."""
+        data, index = self.data, number - self.first
+        if self._offsets is None:
+            if index <= NEAR:
+                return _forward(data, 0, index)
+            if self.stop - number <= NEAR:
+                return _backward(data, len(data), self.stop - number)
+            self._offsets = array("q", accumulate(map(len, data.split(b"\n")), initial=0))
+        return self._offsets[index] + index
 
     def without_lines_before(self, number: int) -> _Chunk | None:
         """The part from this line on, or None when nothing is left."""
@@ -71,18 +79,22 @@ class LineStore:
         index = bisect_right(self._firsts, number) - 1
         if index < 0 or number >= self._chunks[index].stop:
             return None
-        return self._chunks[index].line(number)
+        return self._chunks[index].lines(number, number + 1)[0]
 
     def records(self, start: int, stop: int) -> Iterator[Record]:
         """The records of the kept lines from `start` up to, not including, `stop`."""
-        for first, last in self.ranges():
-            for number in range(max(start, first), min(stop, last)):
-                yield from self._read(number)
+        for chunk in self._chunks[max(0, bisect_right(self._firsts, start) - 1) :]:
+            if chunk.first >= stop:
+                return
+            low, high = max(start, chunk.first), min(stop, chunk.stop)
+            if low < high:
+                for number, line in enumerate(chunk.lines(low, high), start=low):
+                    yield from self._read(number, line)
 
-    def _read(self, number: int) -> list[Record]:
+    def _read(self, number: int, line: bytes) -> list[Record]:
         records = self._parsed.get(number)
         if records is None:
-            records = read_records(self.get(number) or b"", number)
+            records = read_records(line, number)
             if len(self._parsed) < CACHED_LINES:
                 self._parsed[number] = records
         return records

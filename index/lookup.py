@@ -14,6 +14,7 @@ from index.shapes import (
     HEAD,
     LONGEST_LINE,
     MASK,
+    MOST_EXACT,
     MOST_SHAPES,
     NOWHERE,
     UNKNOWN,
@@ -40,7 +41,8 @@ class Lookup:
 
     def __init__(self, matcher: Matcher) -> None:
         self._reader = ShapeReader(matcher)
-        self.plans = self._reader.plans()
+        self.plans: dict[int, Plan] = {}
+        """Of the literals that were found, by their numbers."""
         self.touched: set[Group] = set()
         """Groups with places in the present block."""
         self._used: set[Group] = set()
@@ -74,8 +76,11 @@ class Lookup:
 
     # ---- the hits of one literal in a block
 
-    def look_up(self, plan: Plan, ends: list[int]) -> None:
+    def look_up(self, literal: int, ends: list[int]) -> None:
         """Find out what stands on the lines of these hits, given by where the literal ends."""
+        plan = self.plans.get(literal)
+        if plan is None:
+            plan = self.plans[literal] = self._reader.plan(literal)
         text = self._block.text
         rfind = text.rfind
         places = [rfind(b"\n", 0, end) for end in ends]
@@ -139,14 +144,20 @@ class Lookup:
         if plan.core is Core.NONE:
             return False
         find = text.find
-        shapes = {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
-        if plan.has_hashes:
+        rests = {text[end - reach : find(b"\n", end)] for end in ends} if plan.digits else set()
+        if len(rests) > MOST_EXACT or (len(plan.cores) > MOST_EXACT and plan.digits):
+            plan.core = Core.NONE
+            return False
+        shapes = rests or {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
+        if plan.has_hashes and not plan.digits:
             shapes = {hexless(shape) for shape in shapes}
         return shapes <= plan.cores or self._learn_rests(plan, ends)
 
     def _learn_rests(self, plan: Plan, ends: list[int]) -> bool:
         text = self._block.text
         rests = {text[end - plan.reach : text.find(b"\n", end)] for end in ends}
+        if plan.digits:
+            return self._learn_cores(plan, {rest: rest for rest in rests})
         samples = {rest.translate(MASK): rest for rest in rests}
         if plan.has_hashes:
             samples = {hexless(shape): rest for shape, rest in samples.items()}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from corpus.match import AtomHit, Matcher
 from index.blocks import Limits, Readable
@@ -37,22 +38,20 @@ class SourceScan:
     tallies: dict[int, Tally]
     hits: list[AtomHit]
     """Of each text the first hits, the last hits, and every hit that brings a new rank; in order of lines."""
-    marker_counts: list[int]
-    """On how many lines each marker stands."""
     marker_lines: list[list[int]]
-    """Numbers of the first and of the last of them."""
+    """Numbers of the first lines and of the last lines on which each marker stands."""
     windows: LineStore
 
 
 class Scanner:
     """Literals compiled once, for any number of sources and threads."""
 
-    def __init__(self, matcher: Matcher, markers: Sequence[bytes] = ()) -> None:
-        """Compile the literals of the matcher, and markers that are only counted."""
+    def __init__(self, matcher: Matcher, markers: Sequence[bytes] = (), *, cache_dir: Path | None = None) -> None:
+        """Compile the literals of the matcher, and markers whose first and last lines are told; kept in `cache_dir`."""
         self._matcher = matcher
         self._extra = [*markers, STRIDE]
         self._markers = len(markers)
-        self._engine = Engine([*matcher.literals, *self._extra])
+        self._engine = Engine([*matcher.literals, *self._extra], cache_dir=cache_dir)
         self._local = threading.local()
         self._kept = 0
 
@@ -81,7 +80,6 @@ class Scanner:
             nul_bytes=reader.nul_bytes,
             tallies={atom: track.tally for atom, track in worker.tracks.items() if atom >= 0},
             hits=hits,
-            marker_counts=[track.tally.count if track else 0 for track in marked],
             marker_lines=[_marker_lines(track) for track in marked],
             windows=windows,
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from functools import cached_property
 
 from corpus.match import Matcher
 from corpus.record import TEXT_CAP, Record, read_records
@@ -20,6 +21,8 @@ from corpus.signature import Part, parse
 MASK = bytes.maketrans(b"0123456789", b"0" * 10)
 MOST_SHAPES = 8192
 """Shapes remembered for one literal, and values at the digits of one shape; then it starts afresh."""
+MOST_EXACT = 256
+"""Endings of lines, digits and all, by which a text that asks for digits is told; with more it is told by shapes."""
 NEIGHBOURS = 12
 """Characters of fixed text by which a closed list of numbers is found in a shape."""
 LONGEST_LINE = 16_384
@@ -74,7 +77,7 @@ class Core(Enum):
     LITERAL = 1
     """The literal with a character on both sides."""
     REST = 2
-    """All from the character before the literal."""
+    """All from the character before the literal; digits are masked, unless the text asks for some."""
     NONE = 3
 
 
@@ -219,21 +222,23 @@ class ShapeReader:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
-        self._owners: dict[int, list[bytes]] = {}
-        for index, literal in enumerate(matcher.literals):
-            for atom in matcher.atoms_of(index):
-                self._owners.setdefault(atom, []).append(literal)
         self._layouts: dict[bytes, tuple[int, int]] = {}
 
-    def plans(self) -> list[Plan]:
-        """A plan for each literal of the matcher."""
-        plans = []
+    @cached_property
+    def _owners(self) -> dict[int, list[bytes]]:
+        """The literals by which each text is found."""
+        owners: dict[int, list[bytes]] = {}
         for index, literal in enumerate(self._matcher.literals):
-            atoms = self._matcher.atoms_of(index)
-            texts = [self._matcher.texts[atom] for atom in atoms]
-            is_single = len(atoms) == 1 and len(self._owners[atoms[0]]) == 1
-            plans.append(Plan(literal, atoms, texts, is_single=is_single))
-        return plans
+            for atom in self._matcher.atoms_of(index):
+                owners.setdefault(atom, []).append(literal)
+        return owners
+
+    def plan(self, index: int) -> Plan:
+        """The plan of a literal of the matcher; made for those that are found, because a corpus has thousands."""
+        atoms = self._matcher.atoms_of(index)
+        texts = [self._matcher.texts[atom] for atom in atoms]
+        is_single = len(atoms) == 1 and len(self._owners[atoms[0]]) == 1
+        return Plan(self._matcher.literals[index], atoms, texts, is_single=is_single)
 
     def read(self, plan: Plan, line: bytes, *, needs_rank: bool = True) -> tuple[tuple[int, ...], set[int]]:
         """The texts of this literal on the line, and the ranks that their records name."""
@@ -262,7 +267,7 @@ class ShapeReader:
         rest = text[end - plan.reach : text.find(b"\n", end)]
         # Hashes are told from words once a literal is common.
         plan.has_hashes |= hexless(rest.translate(MASK)) != rest.translate(MASK)
-        return Core.REST if not plan.digits and self.shows(plan, rest) else Core.NONE
+        return Core.REST if self.shows(plan, rest) else Core.NONE
 
     def _owner(self, atom: int, line: bytes) -> bytes:
         return next((literal for literal in self._owners[atom] if literal in line), b"")

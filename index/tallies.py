@@ -52,13 +52,14 @@ class Numbers:
 class LateLines:
     """The last lines of one text: settled ones as bytes, the newest as places in held blocks."""
 
-    __slots__ = ("_held", "_keep", "_open", "_settled")
+    __slots__ = ("_held", "_is_idle", "_keep", "_open", "_settled")
 
     def __init__(self, keep: int) -> None:
         self._keep = keep
         self._settled: deque[tuple[int, bytes]] = deque(maxlen=keep)
         self._open: deque[tuple[Block, list[int]]] = deque()
         self._held = 0
+        self._is_idle = False
 
     def is_sparse(self, places: list[int]) -> bool:
         """Whether these places are settled at once, so that `add` asks for their numbers."""
@@ -74,10 +75,17 @@ class LateLines:
     def hold(self, block: Block, places: list[int]) -> None:
         """Take the places of one block, and the block with them."""
         last = places[-self._keep :]
+        self._is_idle = False
         self._open.append((block, last))
         self._held += len(last)
         while self._held - len(self._open[0][1]) >= self._keep:
             self._held -= len(self._open.popleft()[1])
+
+    def let_go(self) -> None:
+        """Settle what is held if nothing was taken since the last call, so that old bursts hold no blocks."""
+        if self._open and self._is_idle:
+            self.lines()
+        self._is_idle = True
 
     def lines(self) -> list[tuple[int, bytes]]:
         """Number and bytes of the last lines, in ascending order."""
@@ -126,10 +134,14 @@ class Track:
         """Nothing seen yet."""
         return cls(limits.keep, LateLines(limits.keep_last))
 
+    @property
+    def room(self) -> int:
+        """How many more lines are kept as early ones."""
+        return max(0, self.keep - self.tally.count)
+
     def choose(self, places: list[int]) -> list[int]:
         """Which places of a block are kept as early ones."""
-        room = self.keep - self.tally.count
-        first = places[:room] if room > 0 else []
+        first = places[: self.room]
         return first if not self.ranked else sorted({*first, *self.ranked})
 
     def count_only(self, block: Block, places: list[int]) -> bool:

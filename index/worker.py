@@ -11,12 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import log
+from pathlib import Path
 
 import hyperscan
 
 from corpus.match import AtomHit, Matcher
 from corpus.record import read_records
 from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
+from index.database import compile_literals
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
 from index.tallies import Numbers, Track, line_at, raw_start
@@ -33,6 +35,8 @@ SHORTEST_CUT = 8
 """Bytes that are left of a literal at least: as many as the engine hashes."""
 CALM = 256
 """Hits in a block up to which the next one is scanned for cut literals: each hit costs a comparison."""
+LET_GO = 16
+"""Blocks after which those are let go that only texts hold which were not found in them."""
 KEPT = 16 * MIB
 """Freed memory that is kept for the next block instead of being given back and faulted in again."""
 
@@ -45,20 +49,17 @@ def _keep_freed_memory() -> None:
 class Engine:
     """Literals compiled for Hyperscan, by their numbers; empty ones are left out."""
 
-    def __init__(self, literals: Sequence[bytes], rests: Sequence[int] = ()) -> None:
+    def __init__(self, literals: Sequence[bytes], rests: Sequence[int] = (), *, cache_dir: Path | None = None) -> None:
         """Compile the literals; of each the last bytes are left out, as many as `rests` says."""
         self.literals = literals
         self.rests = [literal[len(literal) - rest :] for literal, rest in zip(literals, rests, strict=False)]
         """What has to follow after the end that the engine tells; empty when every literal is whole."""
-        numbers = [number for number, literal in enumerate(literals) if literal]
-        self.database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self.database.compile(
-            expressions=[literals[number].removesuffix(self.rests[number] if rests else b"") for number in numbers],
-            ids=numbers,
-            elements=len(numbers),
-            flags=[0] * len(numbers),
-            literal=True,
-        )
+        cut = {
+            number: literal.removesuffix(self.rests[number] if rests else b"")
+            for number, literal in enumerate(literals)
+            if literal
+        }
+        self.database = compile_literals(cut, cache_dir)
 
     def cut_for(self, sample: bytes) -> Engine:
         """The same literals, cut where the sample seldom has what they then end with.
@@ -111,6 +112,7 @@ class Worker:
         self._lookup.start(limits)
         self._ends.clear()
         self._source = source
+        self._limits = limits
         self._is_calm = True
         self._block = Block(b"\n", 1, starts_line=True, ends_line=True)
         self._keeper = LineKeeper(limits, is_frugal=is_frugal)
@@ -132,7 +134,10 @@ class Worker:
             self._buffer = bytearray(limits.block + 1)
         reader = BlockReader(stream, limits, self._buffer)
         is_open = False
-        for block in reader:
+        for number, block in enumerate(reader, start=1):
+            if number % LET_GO == 0:
+                for track in self.tracks.values():
+                    track.late.let_go()
             self._block = block
             self._lookup.begin(block)
             self._scan(block)
@@ -203,7 +208,6 @@ class Worker:
         """Where the lines start on which each text stands."""
         places_of: dict[int, list[int]] = {}
         text = self._block.text
-        rfind = text.rfind
         false = 0
         for literal, ends in self._ends.items():
             rest = self._rests[literal] if self._rests else b""
@@ -214,11 +218,11 @@ class Worker:
                 if not ends:
                     continue
             ends.sort()
-            extra = literal - len(self._lookup.plans)
+            extra = literal - len(self._matcher.literals)
             if extra < 0:
-                self._lookup.look_up(self._lookup.plans[literal], ends)
+                self._lookup.look_up(literal, ends)
             else:
-                places_of[-1 - extra] = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends]))
+                places_of[-1 - extra] = self._marked_places(-1 - extra, ends)
         self._ends.clear()
         if false > CALM:
             # The log has changed, and what was rare in it is no longer: learn it again, but ever less often.
@@ -228,6 +232,17 @@ class Worker:
                 known = places_of.get(atom)
                 places_of[atom] = group.places if known is None else sorted({*known, *group.places})
         return places_of
+
+    def _marked_places(self, atom: int, ends: list[int]) -> list[int]:
+        """Where the lines with an extra literal start; once its first lines are kept, only the last of them."""
+        rfind = self._block.text.rfind
+        wanted = self._limits.keep_last
+        size = wanted if self._lookup.track(atom).room == 0 else len(ends)
+        while True:
+            places = list(dict.fromkeys([rfind(b"\n", 0, end) for end in ends[-size:]]))
+            if len(places) >= wanted or size >= len(ends):
+                return places
+            size *= 4  # several on a line
 
     def _starts(self, places: set[int], numbers: Numbers) -> list[tuple[int, int]]:
         block = self._block

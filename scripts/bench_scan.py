@@ -53,6 +53,8 @@ def measure(command: Sequence[str], stdin: Path | None = None) -> Usage:
     import time
 
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    # An installed program has its byte code.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with Path(os.devnull).open("rb") as nothing, Path(os.devnull).open("wb") as away:
         source = nothing if stdin is None else stdin.open("rb")
         began = time.perf_counter()

@@ -109,8 +109,8 @@ def build_events(
     for source, found in enumerate(episodes):
         bare = [episode for episode in found if (source, id(episode)) not in covered]
         events += [_from_episode(source, episode) for episode in _distinct(bare)]
-    restarts = _restarts(run)
     starts = [_second_starts(records) for records in run.records]
+    restarts = _restarts(run, starts)
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places, run.paths)
@@ -292,12 +292,12 @@ def _onset(event: Event) -> Moment | None:
     return replace(moment, seconds=moment.seconds - waited) if waited else moment
 
 
-def _restarts(run: Run) -> dict[int, list[int]]:
-    """Lines per source after which another attempt starts."""
+def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
+    """Lines per source after which another attempt starts; `starts` are those of logs appended to others."""
     found: dict[int, list[int]] = {}
     for index, records in enumerate(run.records):
         lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
-        lines += _second_starts(records)
+        lines += starts[index]
         # Every agent announces the same restart; lines close together are one.
         merged = [
             line

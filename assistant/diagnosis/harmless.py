@@ -14,7 +14,7 @@ from assistant.diagnosis.events import Event
 from assistant.diagnosis.reading import Run
 from corpus.head import HarmlessHead
 from corpus.record import Record
-from corpus.signature import Pattern, scan_literal
+from corpus.signature import Pattern
 
 
 class HarmlessLines:
@@ -23,8 +23,7 @@ class HarmlessLines:
     def __init__(self, heads: Sequence[HarmlessHead]) -> None:
         """Take the lines of a catalogue."""
         self._lines = [
-            (scan_literal(head.text), Pattern(head.text), Pattern(head.unless) if head.unless else None, head)
-            for head in heads
+            (head.literal, Pattern(head.text), Pattern(head.unless) if head.unless else None, head) for head in heads
         ]
 
     def why(self, record: Record, neighbours: Sequence[Record]) -> str:

@@ -35,10 +35,10 @@ _DONE = re.compile(
     r"|^(?:All )?[Dd]one[.!]?$|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
 )
 # Most lines hold none of these pieces; looking for them first is ten times cheaper.
-_LIKELY_DONE = re.compile(
-    r"[Dd]one|omplete|inished|uccess|ucceed|UCCEED|OMPLETED|passed|PASS|train_runtime|stopped|exit|returned|andwidth|took"
-    r"|^sent |summary|bounds|utputs|training time"
-)
+_DONE_PIECES = (
+    "done", "Done", "omplete", "inished", "uccess", "ucceed", "UCCEED", "OMPLETED", "passed", "PASS", "train_runtime",
+    "stopped", "exit", "returned", "andwidth", "took", "summary", "bounds", "utputs", "training time",
+)  # fmt: skip
 _LIKELY_MARK = re.compile(r"[Ss]tep|[Ii]ter|[Ee]poch|[Ll]oss|it/s|s/it|HTTP/|hroughput|atch|\d/\d|/s\b")
 _PASSED = re.compile(r"^(?!.*\b[1-9]\d* (?:failed|errors?)\b).*\b\d+ passed\b")
 # Said by helpers beside the job as well (rsync, wandb, an epilog): proof of an end, not of the job's success.
@@ -178,7 +178,7 @@ def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]])
 
 def is_completion(message: str) -> bool:
     """Whether a message says that the program finished its work."""
-    if _LIKELY_DONE.search(message) is None:
+    if not any(map(message.__contains__, _DONE_PIECES)) and not message.startswith("sent "):
         return False
     if _PASSED.search(message) is not None:
         return True
@@ -194,16 +194,15 @@ def _mark(source: int, record: Record) -> Mark | None:
     message = record.message
     if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000 or _LIKELY_MARK.search(message) is None:
         return None
-    if _SERVED.search(message):
+    if ("HTTP/" in message or "hroughput" in message or "Decode batch" in message) and _SERVED.search(message):
         return Mark(source, record.number, None, None)
-    bar = _BAR.search(message)
+    bar = _BAR.search(message) if "<" in message else None
     if bar is not None:
         return Mark(source, record.number, int(bar.group(1)), int(bar.group(2)))
-    counts = _LOSS.search(message) is not None
-    step = _STEP.search(message)
-    if step is not None and (
-        counts or message.lower().startswith(("step", "iter", "[", "global", "training", "train", " it"))
-    ):
+    lower = message.lower()
+    counts = ("loss" in lower or "/s" in lower or "s/it" in lower) and _LOSS.search(message) is not None
+    step = _STEP.search(message) if "step" in lower or "it" in lower else None
+    if step is not None and (counts or lower.startswith(("step", "iter", "[", "global", "training", "train", " it"))):
         total = step.group(2)
         return Mark(source, record.number, int(step.group(1)), int(total) if total else None)
     epoch = _EPOCH.search(message)

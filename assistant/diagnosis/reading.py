@@ -21,7 +21,7 @@ from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record
-from index.blocks import Readable
+from index.blocks import MIB, Readable
 from index.scanner import Limits, Scanner, SourceScan
 
 WHOLE_LINES = 6_000
@@ -30,9 +30,9 @@ MIN_RECORDS = 40
 """Records decoded of a source at least, however many sources there are."""
 TOTAL_RECORDS = 3_000
 """Records decoded over all sources that are not decoded whole; shared out evenly when there are many."""
-LARGE = 64 * 1024 * 1024
+LARGE = 64 * MIB
 """Bytes from which on a source keeps less around its hits: what is decoded is bounded anyway."""
-LARGE_LIMITS = Limits(keep=16, keep_last=16, before=20, after=45, head=100, tail=300)
+LARGE_LIMITS = Limits(block=MIB, keep=16, keep_last=16, before=20, after=45, head=100, tail=300)
 RARE = 8
 """A text that stands so few times in a source is decoded first: what decides is seldom what repeats."""
 BEFORE, AFTER, HEAD, TAIL = 6, 40, 60, 200
@@ -122,7 +122,7 @@ def read_run(
     sources, unread = expand(paths, stdin)
     sources.sort(key=_rotation)
     matcher = Matcher(catalogue.heads.values(), catalogue.literals)
-    scanner = Scanner(matcher, MARKERS)
+    scanner = Scanner(matcher, MARKERS, cache_dir=catalogue.cache_dir)
     read: list[ReadSource] = []
     for source in sources:
         try:

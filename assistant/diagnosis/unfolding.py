@@ -63,7 +63,6 @@ def _join(source: ReadSource, lines: list[str], folding: Folding, scanner: Scann
         source.scan,
         tallies=scan.tallies,
         hits=[_moved(hit, move) for hit in scan.hits],
-        marker_counts=scan.marker_counts,
         marker_lines=[[places[number - 1] for number in numbers] for numbers in scan.marker_lines],
     )
     source.notes.append(

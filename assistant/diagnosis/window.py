@@ -9,6 +9,7 @@ which the job made lasting progress is recovered.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -201,6 +202,7 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
         if event.head is not None:
             own.setdefault((event.head.id, event.source), set()).add(event.line)
     progress = replace(progress, done=_last_words(progress.done, events))
+    later = _LaterMarks(progress, clock)
     for event in events:
         if not event.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
@@ -208,7 +210,7 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
                 _ROTATED.search(run.paths[event.source]) is None
                 and ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
             )
-            event.recovered = _survived(event, progress, clock, frozenset(lines), at_end=at_end)
+            event.recovered = _survived(event, progress, clock, later, frozenset(lines), at_end=at_end)
             event.recovered = event.recovered or _is_teardown(event, progress)
     _take_back(events, progress)
     current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
@@ -275,7 +277,31 @@ def _flushed_late(event: Event, progress: Progress, clock: RunClock) -> frozense
     return frozenset(found)
 
 
-def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int], *, at_end: bool) -> bool:
+class _LaterMarks:
+    """Times of the signs of progress, so that those after an event are counted without a look at each of them."""
+
+    def __init__(self, progress: Progress, clock: RunClock) -> None:
+        self._all: dict[str, list[float]] = {}
+        self._own: dict[tuple[str, int], list[float]] = {}
+        for mark in progress.marks:
+            moment = clock.at(mark.source, mark.line)
+            if moment is not None:
+                self._all.setdefault(moment.axis, []).append(moment.seconds)
+                self._own.setdefault((moment.axis, mark.source), []).append(moment.seconds)
+        for seconds in (*self._all.values(), *self._own.values()):
+            seconds.sort()
+
+    def elsewhere(self, source: int, moment: Moment, gap: float) -> int:
+        """How many signs in other sources are more than `gap` seconds after a moment of this one."""
+        every = self._all.get(moment.axis, [])
+        own = self._own.get((moment.axis, source), [])
+        after = moment.seconds + gap
+        return len(every) - bisect_right(every, after) - len(own) + bisect_right(own, after)
+
+
+def _survived(
+    event: Event, progress: Progress, clock: RunClock, later: _LaterMarks, own: frozenset[int], *, at_end: bool
+) -> bool:
     is_notice = event.head is not None and event.head.announces
     if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
         flushed = _flushed_late(event, progress, clock)
@@ -287,15 +313,7 @@ def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[
     if event.moment is None or (at_end and not event.kernel and event.tier <= Tier.EXCEPTION):
         # What others print later says nothing of a process whose own output ends with its fault.
         return False
-    later_marks = 0
-    for mark in progress.marks:
-        if mark.source == event.source or is_notice:
-            continue
-        moment = clock.at(mark.source, mark.line)
-        gap = event.moment.before(moment) if moment is not None else None
-        if gap is not None and gap > GRACE_S / 2:
-            later_marks += 1
-    if later_marks >= 3:
+    if not is_notice and later.elsewhere(event.source, event.moment, GRACE_S / 2) >= 3:
         return True
     for source, record in progress.done:
         moment = clock.at(source, record.number)

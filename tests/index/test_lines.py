@@ -28,6 +28,16 @@ def test_a_small_source_is_kept_whole() -> None:
     assert [record.number for record in result.windows.records(10, 13)] == [10, 11, 12]
 
 
+def test_any_stretch_of_a_whole_source_is_found_again() -> None:
+    data = b"\n".join(b"line %d\rredrawn" % number if number % 3 else b"" for number in range(1, 3002))
+    windows = scan(data).windows
+    for start in (1, 2, 500, 1400, 2300, 2490, 2980):
+        numbers = [record.number for record in windows.records(start, start + 40)]
+        assert sorted(set(numbers)) == list(range(start, min(start + 40, 3002)))
+        texts = {record.number: record.raw for record in windows.records(start, start + 40)}
+        assert all(text == (f"line {n}\rredrawn" if n % 3 else "") for n, text in texts.items())
+
+
 def test_a_large_source_keeps_head_tail_and_windows() -> None:
     data = numbered(60_000, 30_000)
     result = scan(data)

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index import worker
+from index.blocks import Block
 from index.scanner import Scanner, SourceScan
+from index.tallies import LateLines
 from tests.index.scan_helpers import MATCHER, SCANNER, assert_exact, matcher, scan
 
 PLAIN = b"[rank3]: step 12 loss 0.25\n"
@@ -174,7 +176,7 @@ def test_hashes_do_not_defeat_the_memory() -> None:
     scanner = Scanner(MATCHER)
     assert_exact(scan(data, scanner=scanner), data)
     plans = scanner._local.worker._lookup.plans
-    assert sum(len(plan.shapes) for plan in plans) < 400
+    assert sum(len(plan.shapes) for plan in plans.values()) < 400
 
 
 # ---- blocks, lines, bytes
@@ -266,24 +268,49 @@ def test_a_long_line_at_the_end() -> None:
 # ---- markers, windows, progress, threads
 
 
-def test_markers_count_lines() -> None:
+def test_the_lines_of_markers() -> None:
     data = b"ERROR ERROR\n" + PLAIN * 9 + b"ERROR Traceback\n"
     result = scan(data)
-    assert result.marker_counts == [2, 1]
     assert result.marker_lines == [[1, 11], [11]]
 
 
 def test_markers_in_a_storm_keep_first_and_last() -> None:
     result = scan(b"ERROR\n" * 100_000, keep=10, keep_last=5)
-    assert result.marker_counts == [100_000, 0]
+    assert result.marker_lines[1] == []
     assert result.marker_lines[0] == [*range(1, 11), *range(99_996, 100_001)]
+
+
+def test_a_burst_long_ago_holds_no_block() -> None:
+    late = LateLines(5)
+    block = Block(b"\n" + b"Out of memory\n" * 50, 1, starts_line=True, ends_line=True)
+    late.hold(block, [0, 14, 28, 42, 56, 70])
+    late.let_go()
+    late.let_go()
+    block.text = block.raw = b""
+    assert late.lines() == [(number, b"Out of memory") for number in range(2, 7)]
+
+
+def test_bursts_between_calm_blocks_are_exact() -> None:
+    burst = b"".join(b"[rank%d]: Out of memory\n" % (number % 7) for number in range(300))
+    data = (burst + PLAIN * 3_000) * 6 + PLAIN * 12_000
+    assert_exact(scan(data, block=4096), data)
 
 
 def test_a_marker_may_equal_a_literal() -> None:
     scanner = Scanner(MATCHER, [b"Out of memory"])
     result = scan(b"Out of memory\nOut of memory\n", scanner=scanner)
-    assert result.marker_counts == [2]
+    assert result.marker_lines == [[1, 2]]
     assert numbers(result, "Out of memory") == [1, 2]
+
+
+@pytest.mark.parametrize("every", [1, 2, 7, 400, 9_000])
+@pytest.mark.parametrize("block", [4096, 65_536, 524_288])
+def test_first_and_last_lines_of_a_marker_are_exact(every: int, block: int) -> None:
+    count = 20_000
+    lines = [b"ERROR ERROR" if number % every == 0 else b"calm" for number in range(1, count + 1)]
+    wanted = [number for number in range(1, count + 1) if number % every == 0]
+    result = scan(b"\n".join(lines), block=block, keep=5, keep_last=3)
+    assert result.marker_lines[0] == sorted({*wanted[:5], *wanted[-3:]})
 
 
 def test_progress_tells_the_bytes_done() -> None:
