@@ -4,6 +4,7 @@
     up_to_date(catalogue)        the same, and brings an index up to date where that takes a moment
     open_retriever(catalogue)    builds what is missing; with `no_build` an error that says what to type
     build_index(catalogue)       `firstfault index build`
+    rebuild_index(catalogue)     the same with the encoder that the index has
     describe(catalogue)          `firstfault index status`
 
 The index of this machine lies in the cache directory; a wheel ships the one of
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 Counted = Callable[[int, int], None]
 """Called with passages done and passages in all; an exception out of it stops the build."""
 State = Literal["ready", "missing", "stale", "broken"]
-FEW: Final = 256
-"""New passages up to which a question waits for them: a few seconds, once for every state of the corpus."""
+FEW: Final = 48
+"""New passages up to which a question waits for them: less than a second, once for every state of the corpus."""
 BUNDLED: Final = ""
 """How the manifest of an index names the encoder that comes with the program."""
 
@@ -104,6 +105,15 @@ def build_index(
     return build_store(
         place, catalogue, open_encoder(spec or None), cache=vectors_file(place), progress=progress, spec=spec
     )
+
+
+def rebuild_index(catalogue: Catalogue, *, folder: Path | None = None, progress: Counted | None = None) -> Manifest:
+    """Build the index anew with the encoder it was built with; with the bundled one where that is gone."""
+    from index.store import build_store
+
+    place = folder or index_folder()
+    encoder, spec = _encoder_to_build_with(place)
+    return build_store(place, catalogue, encoder, cache=vectors_file(place), progress=progress, spec=spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ class Settings:
     """Let the exit status tell the verdict."""
     semantic: Literal["auto", "always", "never"] = "auto"
     """Look for unexplained lines by meaning; `auto` where an index lies ready, `always` builds one."""
+    background_build: bool = True
+    """Let a question that finds no index start building one in a process of its own, at the lowest priority."""
     session: bool = True
     """Keep the last diagnosis, so that `ask` can speak of it."""
     origin: Mapping[str, str] = field(default_factory=dict, compare=False)

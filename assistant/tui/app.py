@@ -76,12 +76,16 @@ class FirstfaultApp(Desk):
         """A job tells how far it is."""
         if self.is_current(event.group, event.number):
             self.jobs[event.group].news = event.text
+            if event.group == "index":
+                self.tell_index(event.text)
 
     async def on_job_ready(self, event: JobReady) -> None:
         """A job is done."""
         if not self.finish_job(event.group, event.number):
             return
-        if isinstance(event.result, Loaded):
+        if event.group == "index":
+            self.tell_index("")
+        elif isinstance(event.result, Loaded):
             self._take_knowledge(event.result)
         elif isinstance(event.result, Diagnosed):
             await self.show_case(event.result.case)
@@ -96,6 +100,7 @@ class FirstfaultApp(Desk):
             self.fatal = event.error
             self.exit()
         elif event.group == "index":
+            self.tell_index("")
             self.notify(f"{event.sentence} Answers are found by words alone.", severity="warning", markup=False)
         elif self.base is not None:
             self.base.failed(event.group, event.sentence)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from assistant.tui import reading
 from assistant.tui.jobs import JobApp, Reporter
 from assistant.tui.messages import Answered, Diagnosed, FoundEntries, Loaded, Saved
+from assistant.tui.screens.base import BaseScreen
 from assistant.tui.services import Demo, Services
 
 if TYPE_CHECKING:
@@ -30,7 +31,16 @@ class Desk(JobApp):
         self.case: Case | None = None
         """The open verdict; what is left on the terminal at the end."""
         self.loaded: Loaded | None = None
+        self.index_news = ""
+        """How far the index is, while questions are answered by words; empty when nothing is being built."""
         self._waiting: Read | None = None
+
+    def tell_index(self, news: str) -> None:
+        """Say on every screen that shows it how far the index is."""
+        self.index_news = news
+        for screen in self.screen_stack:
+            if isinstance(screen, BaseScreen):
+                screen.show_index(news)
 
     def load(self) -> None:
         """Get knowledge and conversation."""

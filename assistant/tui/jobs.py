@@ -73,7 +73,7 @@ class Reporter:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD
-            self._send(f"{self._job.what} {done:,} of {total:,}")
+            self._send(f"{self._job.what} {done:,} of {total:,}" if total else self._job.what)
 
     def check(self) -> None:
         """Raise Stopped when the job was cancelled."""

@@ -37,6 +37,9 @@ class BaseScreen(Screen[None]):
         for line in self.query(ProgressLine):
             line.clear_progress()
 
+    def show_index(self, news: str) -> None:
+        """Show how far the index is, by which questions find their answers; nothing for an empty text."""
+
     async def take(self, ready: JobReady) -> None:
         """Take the result of a job."""
 

@@ -69,6 +69,7 @@ class DiagnosisScreen(BaseScreen):
         """Name the panes and show the case."""
         for name, label in PANES.items():
             self.query_one(f"#{name}").border_title = label
+        self.show_index(self.desk.index_news)
         await self.show_case(self.case)
 
     async def show_case(self, case: Case) -> None:
@@ -226,6 +227,10 @@ class DiagnosisScreen(BaseScreen):
         return dossier.entry if dossier is not None else None
 
     # ---- results
+
+    def show_index(self, news: str) -> None:
+        """Where questions are typed, for it is their answers that get better."""
+        self.query_one(Prompt).show_index(news)
 
     async def take(self, ready: JobReady) -> None:
         """An answer came, or the file was written."""
