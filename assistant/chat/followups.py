@@ -50,6 +50,7 @@ _AFTER: Final[dict[Intent, tuple[Intent, ...]]] = {
     "compare": ("confirm", "fix"),
     "collect": ("confirm", "restart"),
     "ignore": ("why", "fix"),
+    "value": ("rank", "confirm", "fix"),
 }
 _USUAL: Final[tuple[Intent, ...]] = ("confirm", "fix", "prevent", "why")
 _OF_VERDICT: Final[frozenset[Intent]] = frozenset({"lines", "rank", "story", "collect"})

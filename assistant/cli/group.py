@@ -90,7 +90,7 @@ Reads files, directories with one log per rank, archives and pipes; nothing leav
 
 A first word that is a verb is the verb; a file called like one is written ./show."""
 
-EPILOG: Final = """Exit status: 0 done, 2 usage or nothing readable, 4 corpus broken, 5 result given but some input
+EPILOG: Final = """Exit status: 0 done, 2 usage, nothing readable or result not written, 4 corpus broken, 5 result given but some input
 unreadable or truncated, 70 internal error, 130 interrupted. With --exit-code also 10 first fault found, 11 not found,
 12 degraded.
 

@@ -108,7 +108,7 @@ def _blocks(diagnosis: Diagnosis, catalogue: Catalogue | None, mask: Mask) -> It
         yield Block(2, 3, f"Run: {_text(mask(shown))}")
     if lead is not None:
         yield from _of_lead(diagnosis, lead, mask)
-        yield from _of_entry(lead, catalogue, mask)
+        yield from _of_entry(diagnosis, lead, catalogue, mask)
     followed = [finding for finding in diagnosis.findings if finding.role == "downstream"]
     if followed:
         yield Block(8, 4, "What followed:\n" + "\n".join(_downstream(diagnosis, followed, mask)))
@@ -130,9 +130,9 @@ def _of_lead(diagnosis: Diagnosis, lead: Finding, mask: Mask) -> Iterator[Block]
         yield Block(6, 6, f"More lines of it:\n\n{_block(mask(chr(10).join(more)).split(chr(10)))}")
 
 
-def _of_entry(lead: Finding, catalogue: Catalogue | None, mask: Mask) -> Iterator[Block]:
+def _of_entry(diagnosis: Diagnosis, lead: Finding, catalogue: Catalogue | None, mask: Mask) -> Iterator[Block]:
     """What the entry says of it, and the first step to confirm and to mend it."""
-    values = values_of(lead)
+    values = values_of(lead, diagnosis)
     if lead.entry is not None and catalogue is not None and lead.entry.id in catalogue.heads:
         body = catalogue.body(lead.entry.id)
         yield Block(7, 3, f"{_code(lead.entry.id)}: {_text(mask(fill(body['summary'], values)))}")
