@@ -46,6 +46,11 @@ _NAMED: Final = re.compile(
     _WHAT + r"\s+(?:is|was|were|are)?\s*(?:the |my |its |this |that |our )?((?:[\w/-]+ ){0,2}[\w/-]+?)"
     r"(?: (?:was it|of (?:it|this|the \w+(?: \w+)?)))?\W*$", re.I
 )  # fmt: skip
+_OTHER: Final = re.compile(
+    r"^\W*(?:why|how(?! (?:many|long|far|often)\b)|is|are|was|does|did|do(?! you know)|should|may|can(?! you)|who|where|when)\b",
+    re.I,
+)
+"""How a question begins that asks for more than a value, although it speaks of one."""
 _SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "pci": ("pci", "pci address", "pci id", "bus id", "busid", "bus address", "pci bus id", "device address"),
     "pid": ("pid", "process id"),
@@ -63,6 +68,8 @@ _SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
 
 def tell(draft: Draft, question: str, diagnosis: Diagnosis, finding: Finding | None) -> bool:
     """Say the value that a question asks for; False when it asks for none, or the logs hold none."""
+    if _OTHER.search(question):
+        return False
     return any(teller(draft, question, diagnosis, finding) for teller in _TELLERS)
 
 

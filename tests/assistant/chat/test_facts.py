@@ -81,7 +81,7 @@ def test_a_value_of_the_log_is_named_with_its_place(talk: Conversation, question
     [
         "which checkpoint may I resume from?", "how do I requeue the job id?", "which driver version fixes it?",
         "how many ranks failed?", "which rank was first?", "what is a PCI address reset?", "what is Xid 79?",
-        "what should I do with the step size?", "why did the job end?", "which host?", "what happened?",
+        "what should I do with the step size?", "why is the world size 16?", "is the job id wrong?", "why did the job end?", "which host?", "what happened?",
     ],
 )  # fmt: skip
 def test_other_questions_go_their_way(talk: Conversation, question: str) -> None:
