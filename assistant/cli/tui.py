@@ -103,6 +103,7 @@ def _services(settings: Settings) -> Services:
     from assistant.cli.crash import write_report
     from assistant.retrieval import index_folder
     from assistant.tui.conversation import ChatConversation, Conversation
+    from assistant.tui.keys import checked
     from assistant.tui.services import Services
 
     def conversation(catalogue: Catalogue) -> Conversation:
@@ -113,7 +114,7 @@ def _services(settings: Settings) -> Services:
     def crash(error: Exception) -> Path | None:
         return write_report(error, ["tui"])
 
-    return Services(lambda: load_catalogue(settings), conversation, _demos, crash, __version__)
+    return Services(lambda: load_catalogue(settings), conversation, _demos, crash, __version__, checked(settings.keys))
 
 
 def _demos() -> list[Demo]:

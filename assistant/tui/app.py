@@ -14,6 +14,7 @@ from assistant.tui import reading
 from assistant.tui.actions import bindings_of
 from assistant.tui.commands import ActionCommands, EntryCommands
 from assistant.tui.desk import WAITED_FOR, Desk
+from assistant.tui.keys import clashes
 from assistant.tui.messages import Diagnosed, JobCancelled, JobFailed, JobProgress, JobReady, Loaded, OpenPaths
 from assistant.tui.screens.base import BaseScreen
 from assistant.tui.screens.home import HomeScreen
@@ -38,6 +39,8 @@ class FirstfaultApp(Desk):
         super().__init__(services)
         self.fatal: Exception | None = None
         """Why the app could not go on."""
+        self.keys = dict(services.keys)
+        """Keys that are not those of the list."""
         self._start = start or Start()
 
     def on_mount(self) -> None:
@@ -45,6 +48,9 @@ class FirstfaultApp(Desk):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
+        self.set_keymap(self.keys)
+        for sentence in clashes(self.keys):
+            self.notify(sentence, title="Keys clash", severity="warning", timeout=12, markup=False)
         self.install_screen(HomeScreen(), "home")
         self.push_screen("home")
         self.set_interval(0.1, self._show_running)

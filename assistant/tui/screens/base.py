@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
+from assistant.tui.keys import told
 from assistant.tui.widgets.progress_line import ProgressLine
 
 if TYPE_CHECKING:
@@ -27,10 +28,14 @@ class BaseScreen(Screen[None]):
         """The app, by its own type."""
         return cast("FirstfaultApp", self.app)
 
+    def told(self, text: str) -> str:
+        """Prose with the keys in it that are in force."""
+        return told(text, self.desk.keys)
+
     def show_progress(self, text: str) -> None:
         """Show how far the work is that a person waits for."""
         for line in self.query(ProgressLine):  # none yet while the screen is being made
-            line.show_progress(text)
+            line.show_progress(self.told("{key:back} cancels   ") + text)
 
     def clear_progress(self) -> None:
         """Nothing is going on any more."""
