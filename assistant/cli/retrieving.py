@@ -33,13 +33,17 @@ def open_for_question(
         from assistant.chat.search import WordSearch
 
         return WordSearch(Material(catalogue))
-    with building(console, settings) as progress:
-        if mode == "always" or no_build:
+    if mode == "always" or no_build:
+        with building(console, settings) as progress:
             return open_retriever(catalogue, no_build=no_build, progress=progress)
-        from assistant.chat.search import WordSearch, open_search
+    from assistant.chat.search import WordSearch, open_search
 
-        found = open_search(catalogue, progress=progress)
-    if isinstance(found, WordSearch) and settings.background_build:
+    if not settings.background_build:
+        # The only way for an index to follow its corpus; a question waits for it where little is new.
+        with building(console, settings) as progress:
+            return open_search(catalogue, progress=progress)
+    found = open_search(catalogue)
+    if isinstance(found, WordSearch):
         sentence = _have_it_built(catalogue, settings)
         if sentence and not settings.quiet:
             console.say(sentence)

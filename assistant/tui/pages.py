@@ -9,6 +9,7 @@ from assistant.reports._words import (
     named,
     owner,
     place,
+    plural,
     run_facts,
     skew,
     tag,
@@ -19,6 +20,9 @@ from assistant.reports._words import (
 from assistant.tui.case import Case, Dossier, Step
 from assistant.tui.sheet import BOLD, MUTED, PLACE, Sheet, plain
 from assistant.verdict import Finding
+
+OPENING = 2
+"""Facts with which a conversation opens; all of them stand in the overview."""
 
 
 def overview(dossier: Dossier) -> Sheet:
@@ -50,9 +54,22 @@ def _of_finding(sheet: Sheet, case: Case, finding: Finding) -> None:
     sheet.add(tag(finding), style=MUTED)
     if finding.evidence:
         sheet.log(finding.evidence[0].place, finding.evidence[0].text)
-    sheet.add(finding.because, lead="because     ").add(finding.refuted_by, lead="refuted by  ")
+    _because(sheet, facts_of(finding))
+    sheet.add(finding.refuted_by, lead="refuted by  ")
     if finding.role in {"initiating", "downstream"} and finding.entry is not None:
         sheet.add(owner(finding), lead="owner       ")
+
+
+def facts_of(finding: Finding) -> list[str]:
+    """Why a finding is blamed, fact by fact: one to a row can be read, a row of six cannot."""
+    return [fact for fact in finding.because.split("; ") if fact]
+
+
+def _because(sheet: Sheet, facts: list[str], more: str = "") -> None:
+    sheet.add("because" if facts else "", style=MUTED)
+    for fact in facts:
+        sheet.add(fact, lead="- ")
+    sheet.add(more, lead="- ", style=MUTED)
 
 
 def _is_first(finding: Finding) -> bool:
@@ -162,4 +179,8 @@ def welcome(case: Case) -> Sheet:
         sheet.log(lead.evidence[0].place, lead.evidence[0].text)
     if lead.entry is not None:
         sheet.gap().add(owner(lead), lead="owner    ")
-    return sheet.add(lead.because, lead="because  ")
+    facts = facts_of(lead)
+    more = len(facts) - OPENING
+    told = f"{plural(more, 'more fact')} in the entry's overview" if more > 0 else ""
+    _because(sheet, facts[:OPENING], told)
+    return sheet

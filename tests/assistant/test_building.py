@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from assistant.building import Busy, Running, claimed, failure, note_failure, ru
 from assistant.retrieval import build_index, index_folder, open_retriever, vectors_file
 from assistant.tui.conversation import ChatConversation
 from corpus.catalogue import Catalogue
+from index.encoder import bundled_folder
 from index.errors import RetrievalError
 from tests.index.bodies import BUS, DISK, FAMILY, MEMORY, catalogue_of
 from tests.index.hashing import HashingEncoder
@@ -279,3 +281,47 @@ def test_a_real_build_in_the_background_can_be_killed_and_goes_on(folder: Path) 
         time.sleep(0.05)
     assert not folder.exists()
     assert vectors_file(folder).stat().st_size > 0
+
+
+# ------------------------------------------------------------------------------------------- what is broken
+
+
+@pytest.mark.usefixtures("small", "folder")
+@pytest.mark.parametrize("damage", ["manifest.json", "ids.json", "vectors.faiss", "lexical"])
+def test_a_question_mends_a_damaged_index(damage: str, started: list[Any], firstfault: Callable[..., Any]) -> None:
+    build_index(CATALOGUE)
+    path = index_folder() / damage
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.write_bytes(b"\x00{")
+    ended = firstfault("search", "GPU has fallen off the bus")
+    assert ended.code == 0
+    assert "is now being built in the background" in ended.err
+    assert firstfault("index", "build", "--low-priority").code == 0
+    assert firstfault("index", "status").out.count("ready") == 1
+    assert firstfault("search", "GPU has fallen off the bus").err == ""
+    assert len(started) == 1
+
+
+@pytest.mark.usefixtures("folder", "started")
+@pytest.mark.parametrize("gone", ["card.json", "model_int8.onnx", "tokenizer.json"])
+def test_without_a_file_of_the_encoder_words_must_do(
+    gone: str, firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(bundled_folder(), model)
+    (model / gone).unlink()
+    monkeypatch.setattr("index.encoder.bundled_folder", lambda: model)
+    monkeypatch.setattr("os.nice", lambda _: 19)
+    for verb in ("index", "search", "ask"):
+        monkeypatch.setattr(f"assistant.cli.{verb}.load_catalogue", lambda _: CATALOGUE)
+    for words in (("search", "--semantic", "GPU"), ("index", "build"), ("index", "build", "--low-priority")):
+        ended = firstfault(*words)
+        assert (ended.code, ended.out) == (4, "")
+        assert gone in ended.err
+        assert "Reinstall firstfault" in ended.err
+    ended = firstfault("ask", "GPU has fallen off the bus")
+    assert ended.code == 0
+    assert "found by words; the index that finds by meaning could not be built" in ended.err
+    assert gone in ended.err

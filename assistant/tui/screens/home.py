@@ -21,7 +21,7 @@ from assistant.tui.widgets.progress_line import ProgressLine
 from assistant.tui.widgets.prompt import PasteInput
 from assistant.tui.widgets.rows import Rows
 
-INTRO: Final = "Which log? Paste it, type its path, or try an incident. Nothing leaves this machine."
+INTRO: Final = "Paste a log, type its path or try an incident; nothing leaves this machine."
 
 
 class PathInput(PasteInput):
