@@ -22,7 +22,7 @@ from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
 from assistant.chat.subject import share, substance, without_findings
 from assistant.chat.values import conversation_values
-from assistant.chat.words import Weights, content, sentences
+from assistant.chat.words import Weights, capital, content, sentences
 from assistant.verdict import Diagnosis, Finding
 
 KNOWN: Final = 0.5
@@ -258,7 +258,7 @@ class Answerer:
         body = self.material.body(passage.entry)
         if passage.kind in {"check", "fix"}:
             item = body[passage.kind][passage.number - 1]
-            more = f"Expect: {item['expect']}" if passage.kind == "check" else item["why"]
+            more = f"Expect: {item['expect']}" if passage.kind == "check" else capital(item["why"])
             draft.say(f"{sections.ended(item['step'])} {more}", passage.id)
             draft.command(item.get("command"), passage.id)
             return

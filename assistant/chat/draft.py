@@ -11,6 +11,7 @@ from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent, Judg
 from assistant.chat.findings import finding_of
 from assistant.chat.material import Material
 from assistant.chat.values import conversation_values, fill, fill_command
+from assistant.chat.words import capital
 
 if TYPE_CHECKING:
     from assistant.verdict import Diagnosis, Line
@@ -42,7 +43,7 @@ class Draft:
         assert places, text
         if all(self.cites(place) for place in places) or (self.said and self.told.issuperset(places)):
             return False
-        shown = fill(" ".join(text.split()), self.values_at(places[0]))
+        shown = capital(fill(" ".join(text.split()), self.values_at(places[0])))
         shown = shown if _END.search(shown) else f"{shown}."
         return self._add(AnswerLine(text=shown, citations=places), at_any_length or not self.said)
 

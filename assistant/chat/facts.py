@@ -96,7 +96,7 @@ def _versions(draft: Draft, question: str, diagnosis: Diagnosis, _finding: Findi
         draft.say(f"These logs do not say; the versions they name: {_words.versions(run)}", "verdict#run")
     else:
         named = wanted or run.versions
-        draft.say(", ".join(f"{name} {version}" for name, version in named.items()), "verdict#run")
+        draft.say("These logs name " + ", ".join(f"{name} {version}" for name, version in named.items()), "verdict#run")
     return True
 
 

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from assistant.tui import reading
 from assistant.tui.actions import bindings_of
 from assistant.tui.commands import ActionCommands, EntryCommands
-from assistant.tui.desk import WAITED_FOR, Desk
+from assistant.tui.desk import Desk
 from assistant.tui.keys import clashes
 from assistant.tui.messages import Diagnosed, JobCancelled, JobFailed, JobProgress, JobReady, Loaded, OpenPaths
 from assistant.tui.screens.base import BaseScreen
@@ -72,7 +72,7 @@ class FirstfaultApp(Desk):
         """Say what is going on once it has taken a moment; a job that tells its progress says it better."""
         if self.base is None:
             return
-        job = self.running(WAITED_FOR)
+        job = self.shown_job()
         if job is None:
             self.base.clear_progress()
         else:
@@ -151,6 +151,21 @@ class FirstfaultApp(Desk):
         """Open another log."""
         await self.show_screen("home")
 
+    async def answer_at_home(self, question: str) -> None:
+        """A question was typed where a path belongs: it is about the open verdict, else about the library."""
+        from assistant.tui.screens.browse import BrowseScreen
+        from assistant.tui.screens.diagnosis import DiagnosisScreen
+
+        if self.is_reading:
+            self.notify("The log is still being read; ask once its verdict is there.", severity="warning")
+            return
+        await (self.action_browse() if self.case is None else self.show_screen("diagnosis"))
+        if isinstance(self.screen, DiagnosisScreen):
+            self.screen.ask(question)
+        elif isinstance(self.screen, BrowseScreen):
+            self.screen.search_for(question)
+            self.notify("No log is open, so this is what the library has. A log's own questions come with its verdict.")
+
     async def action_browse(self, entry: str = "") -> None:
         """Go to the library, perhaps to an entry in it."""
         from assistant.tui.screens.browse import BrowseScreen
@@ -172,9 +187,9 @@ class FirstfaultApp(Desk):
 
     async def action_back(self) -> None:
         """Cancel what is running, else go one step back."""
-        job = self.running(WAITED_FOR)
-        if job is not None and self.cancel_job(job.group):
-            self.notify(f"Cancelled: {job.what}.", markup=False)
+        stopped = self.stop_shown()
+        if stopped:
+            self.notify(f"Cancelled: {stopped}.", markup=False)
         elif self.base is not None:
             await self.base.back()
 

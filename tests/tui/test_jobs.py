@@ -172,7 +172,7 @@ async def test_how_far_the_index_is_stands_where_questions_are_typed(
     async with opened(size=size, start=Start((str(INCIDENT),))) as driver:
         await driver.diagnosed()
         prompt = driver.screen.query_one(Prompt)
-        told = "Ask (building the index 30 of 100, by words until then)"
+        told = "Ask (index 30 %; by words until then)"
         await driver.until("it is said", lambda: prompt.placeholder == told)
         # Nobody has to wait for it: questions are answered, and Esc is for what one waits for.
         await driver.type("why?")

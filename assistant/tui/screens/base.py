@@ -50,6 +50,7 @@ class BaseScreen(Screen[None]):
 
     def failed(self, group: str, sentence: str) -> None:
         """A job of this screen came to nothing."""
+        self.app.clear_notifications()  # the last reason is the one that counts
         self.notify(sentence, title="That did not work", severity="error", timeout=12, markup=False)
 
     async def back(self) -> None:

@@ -74,7 +74,7 @@ class Prompt(PasteInput):
 
     def show_index(self, news: str) -> None:
         """Say in the empty line how far the index is; until it is there, answers are found by words."""
-        self.placeholder = f"Ask ({news}, by words until then)" if news else INVITATION
+        self.placeholder = f"Ask (index {news}; by words until then)" if news else INVITATION
 
     def remember(self, text: str) -> None:
         """Keep what was asked: of a typed number the question that it stood for."""
