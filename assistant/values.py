@@ -14,6 +14,13 @@ _SAFE: Final = re.compile(r"(?!-)[\w./:@%+=,\-]{1,200}", re.ASCII)
 _REDACTED: Final = re.compile(r"[xX*.]{3,}|[\[<].*[\]>]")
 
 
+_ON_THE_LINE: Final = {
+    "pci": re.compile(
+        r"(?<![\w.])(?<![0-9a-fA-F]:)(?:0[0-9a-fA-F]{3}|0{4}[0-9a-fA-F]{4}):[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?(?![\w:])"
+    ),
+    "pid": re.compile(r"\bpid[= ](\d{2,10})\b"),
+}
+"""Values that are told by their shape, for a deciding line whose signature does not bind them."""
 _JOB_ID: Final = re.compile(
     r"\b(?:(?i:slurm_job_?id|job ?id|jobid|stepid)|JOB|STEP|Job|batch job|srun: job)\b[\"']?\s*[=:#]?\s*(\d{2,12})\b"
     r"|\bslurm-(\d{2,12})\.(?:out|err|log)\b"
@@ -56,6 +63,11 @@ def values_of(finding: Finding, diagnosis: Diagnosis | None = None) -> dict[str,
         for name, value in line.captures.items():
             if value and not _REDACTED.fullmatch(value):
                 found.setdefault(name, value)
+    for name, pattern in _ON_THE_LINE.items():
+        # A line may carry two signatures, and only one of them binds: what stands there once is meant all the same.
+        seen = set(pattern.findall(finding.evidence[0].text)) if finding.evidence else set()
+        if len(seen) == 1:
+            found.setdefault(name, seen.pop())
     if len(finding.ranks) == 1:
         found.setdefault("rank", str(finding.ranks[0]))
     if len(finding.hosts) == 1:

@@ -83,3 +83,16 @@ def test_the_jobs_number_of_another_line_or_of_the_file_serves() -> None:
     assert values_of(first, both) == {"jobid": "4711"}
     named = Diagnosis(status="inconclusive", sources=(SourceInfo(path="logs/slurm-815.out"),))
     assert job_ids(named) == {"815": "verdict#run"}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("NVRM: Xid (PCI:0000:5d:00): 74, pid=55182, NVLink: fatal", {"pci": "0000:5d:00", "pid": "55182"}),
+        ("GPU 00000000:8A:00.0 is lost", {"pci": "00000000:8A:00.0"}),
+        ("0000:5d:00 and 0000:5e:00", {}),
+        ("12:41:58.123 at 2026:01:01", {}),
+    ],
+)
+def test_what_stands_once_on_the_deciding_line_is_meant(text: str, values: dict[str, str]) -> None:
+    assert values_of(finding(text, entry="other")) == values
