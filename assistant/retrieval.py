@@ -81,7 +81,7 @@ def open_retriever(
 ) -> Retriever:
     """A retriever over the index of this catalogue, which is built where it is missing, stale or broken.
 
-    With `no_build` raises the RetrievalError that says what to type.
+    A build that goes on in another process is waited for, not done twice. With `no_build` raises the RetrievalError that says what to type.
     """
     place = folder or index_folder()
     try:
@@ -89,8 +89,23 @@ def open_retriever(
     except RetrievalError:
         if no_build:
             raise
-    encoder, spec = _encoder_to_build_with(place)
-    return _retriever(catalogue, _built(catalogue, place, encoder, spec, progress), encoder)
+    from assistant.building import Busy, claimed, wait
+
+    while True:
+        try:
+            with claimed(place) as note:
+
+                def tell(done: int, total: int, note: Counted = note) -> None:
+                    note(done, total)
+                    if progress is not None:
+                        progress(done, total)
+
+                encoder, spec = _encoder_to_build_with(place)
+                return _retriever(catalogue, _built(catalogue, place, encoder, spec, tell), encoder)
+        except Busy:
+            wait(place, lambda done, total: progress(done, total) if progress and total else None, seconds=0)
+            with contextlib.suppress(RetrievalError):
+                return _opened(catalogue, place)
 
 
 def build_index(

@@ -228,6 +228,20 @@ def test_a_build_that_a_person_waits_for_waits_for_the_first(
     assert ended.err == f"firstfault: process {holder.pid} is building the index; waiting for it.\n"
 
 
+@pytest.mark.usefixtures("small")
+def test_whoever_needs_an_index_at_once_waits_for_a_build_that_goes_on(
+    holder: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finished(*_: Any, **__: Any) -> None:
+        holder.kill()
+        holder.wait()
+        build_index(CATALOGUE, folder=folder)
+
+    monkeypatch.setattr(building, "wait", finished)
+    monkeypatch.setattr("assistant.retrieval._built", lambda *_: pytest.fail("it was built twice"))
+    assert open_retriever(CATALOGUE, folder=folder).store.manifest.corpus == CATALOGUE.digest
+
+
 # ------------------------------------------------------------------------------------------- the screens
 
 

@@ -69,6 +69,8 @@ class DiagnosisScreen(BaseScreen):
 
     async def on_mount(self) -> None:
         """Name the panes and show the case."""
+        if not self.query("#findings"):
+            return  # left again before it was made
         for name, label in PANES.items():
             self.query_one(f"#{name}").border_title = self.told(label)
         self.show_index(self.desk.index_news)
