@@ -68,6 +68,8 @@ def lines_of(draft: Draft, diagnosis: Diagnosis, ranks: Sequence[int]) -> bool:
 def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     """Where it began, as far as the logs say; then the suspects."""
     first = diagnosis.initiating or next(iter(in_order(diagnosis)), finding)
+    if diagnosis.initiating is None:
+        _suspects(draft, diagnosis)  # who only waited is not the answer
     if first is not None:
         where = _words.place(first, diagnosis.run)
         name = _words.title(first)
@@ -78,6 +80,10 @@ def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
         draft.say(". ".join(part for part in (known, capital(facts)) if part), f"verdict#{first.id}")
         if first.evidence:
             draft.quote(first.evidence[0])
+    _suspects(draft, diagnosis)
+
+
+def _suspects(draft: Draft, diagnosis: Diagnosis) -> None:
     for number, suspect in enumerate(diagnosis.suspects[:3], start=1):
         who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or "unplaced"
         draft.say(f"Suspect: {who} ({suspect.reason}): {suspect.because}", f"verdict#suspects-{number}")

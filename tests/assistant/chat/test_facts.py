@@ -105,3 +105,7 @@ def test_what_was_just_said_is_not_said_again_to_another_wish(talk: Conversation
     # The same question again gets the same answer.
     again = talk.ask("can I resume on the same node?")
     assert again.answer == third.answer
+
+
+def test_without_a_first_fault_the_suspect_comes_first(talk_about: Callable[[str], Conversation]) -> None:
+    assert talk_about("symptom-only").ask("which rank was first?").answer.startswith("Suspect: ")
