@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final, Protocol, TextIO
 
@@ -87,10 +87,15 @@ class Console:
 
     def result(self, text: str) -> None:
         """Write a result; characters that the terminal's encoding lacks are written as escapes."""
+        self.pieces([text if text.endswith("\n") else text + "\n"])
+
+    def pieces(self, texts: Iterable[str]) -> None:
+        """Write a result that comes piece by piece."""
         if self.stdout is None:
             raise OutputError("The result could not be written: stdout is closed.", "Redirect it to a file or a pipe.")
         try:
-            _write(self.stdout, text if text.endswith("\n") else text + "\n")
+            for text in texts:
+                _write(self.stdout, text)
             self.stdout.flush()
         except BrokenPipeError:
             raise

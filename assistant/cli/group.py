@@ -18,6 +18,7 @@ VERBS: Final = {
     "ask": "Ask about the last diagnosis, another log, or an entry.",
     "search": "Search the corpus by meaning, by words or by a piece of log.",
     "excerpt": "Print the decisive excerpt, masked and in a budget of tokens, to paste elsewhere.",
+    "mask": "Print a log with secrets, hosts, users and addresses masked.",
     "run": "Run a job, keep its output, and diagnose it at the end.",
     "show": "Show an entry: what it is, how to confirm it, how to mend it.",
     "related": "Show what an entry causes, what causes it and what looks like it.",

@@ -148,7 +148,7 @@ def status(format: str | None, corpus: tuple[Path, ...]) -> None:
     rows = [render(found)]
     if going_on is not None:
         far = f"{going_on.done:,} of {going_on.total:,} passages" if going_on.total else "begun"
-        rows.append(f"building   {far}, process {going_on.pid}")
+        rows.append(f"building   {far}, process {going_on.pid} (stopping it keeps what is encoded)")
     if reason:
         rows.append(f"failed     {reason}")
     Console().result("\n".join(rows))
