@@ -121,13 +121,15 @@ def claimed(folder: Path) -> Iterator[Callable[[int, int], None]]:
 def wait(folder: Path, progress: Callable[[int, int], None], seconds: float = STARTING) -> None:
     """Wait until no build is going on, telling how far it is; an exception out of `progress` ends the waiting.
 
-    A builder that was just started is given some seconds to take the lock.
+    One that this process has started is waited for until it ends, another one that was just started is given some
+    seconds to take the lock.
     """
     end = time.monotonic() + seconds
     seen = False
     while True:
         found = running(folder)
-        if found is None and (seen or time.monotonic() > end or failure_file(folder).exists()):
+        is_own = any(builder.poll() is None for builder in _started)
+        if found is None and not is_own and (seen or time.monotonic() > end or failure_file(folder).exists()):
             return
         if found is not None:
             seen = True

@@ -119,6 +119,13 @@ def test_waiting_ends_where_no_build_begins(folder: Path) -> None:
     wait(folder, lambda _done, _total: None, seconds=0)
 
 
+def test_a_builder_of_ones_own_is_waited_for_until_it_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.6)"])
+    monkeypatch.setattr(building, "_started", [slow])
+    wait(folder, lambda _done, _total: None, seconds=0)
+    assert slow.poll() == 0
+
+
 # ------------------------------------------------------------------------------------------- questions
 
 
