@@ -6,11 +6,12 @@ nothing beyond the standard library.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Final, Protocol, TextIO
 
@@ -29,7 +30,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """The result was given (with --exit-code: and the verdict is healthy)."""
     USAGE = 2
-    """Wrong usage, or nothing readable was named."""
+    """Wrong usage, nothing readable was named, or the result could not be written."""
     CORPUS = 4
     """The corpus or the index is broken."""
     PARTIAL = 5
@@ -70,6 +71,8 @@ def exit_code(status: str, *, by_status: bool, partial: bool) -> ExitCode:
 class OutputError(FirstfaultError):
     """The result could not be written."""
 
+    exit_code = ExitCode.USAGE
+
 
 class Console:
     """The two streams of one run of the program."""
@@ -77,14 +80,22 @@ class Console:
     def __init__(
         self, stdout: TextIO | None = None, stderr: TextIO | None = None, env: Mapping[str, str] | None = None
     ) -> None:
-        self.stdout = stdout or sys.stdout
-        self.stderr = stderr or sys.stderr
+        # Either is None where the caller closed it.
+        self.stdout: TextIO | None = stdout or sys.stdout
+        self.stderr: TextIO | None = stderr or sys.stderr
         self._env = os.environ if env is None else env
 
     def result(self, text: str) -> None:
         """Write a result; characters that the terminal's encoding lacks are written as escapes."""
+        self.pieces([text if text.endswith("\n") else text + "\n"])
+
+    def pieces(self, texts: Iterable[str]) -> None:
+        """Write a result that comes piece by piece."""
+        if self.stdout is None:
+            raise OutputError("The result could not be written: stdout is closed.", "Redirect it to a file or a pipe.")
         try:
-            _write(self.stdout, text if text.endswith("\n") else text + "\n")
+            for text in texts:
+                _write(self.stdout, text)
             self.stdout.flush()
         except BrokenPipeError:
             raise
@@ -93,9 +104,12 @@ class Console:
             raise OutputError(message, "Free some space and try again.") from error
 
     def say(self, text: str) -> None:
-        """Tell a person something that is not part of the result."""
-        _write(self.stderr, f"firstfault: {text}\n")
-        self.stderr.flush()
+        """Tell a person something that is not part of the result; nobody to tell it to is no error."""
+        if self.stderr is None:
+            return
+        with contextlib.suppress(OSError):
+            _write(self.stderr, f"firstfault: {text}\n")
+            self.stderr.flush()
 
     def width(self, wanted: int | None = None) -> int:
         """Columns for prose: as asked, as the terminal has, or the default for files and pipes."""
@@ -118,7 +132,7 @@ class Console:
         """The progress renderer: `none`, `plain` or `tty`; `auto` looks at stderr."""
         if wanted == "auto":
             wanted = "tty" if is_terminal(self.stderr) and self._env.get("TERM") != "dumb" else "plain"
-        if wanted == "none":
+        if wanted == "none" or self.stderr is None:
             return NoProgress()
         return TtyProgress(self.stderr) if wanted == "tty" else PlainProgress(self.stderr)
 

@@ -4,6 +4,7 @@
     up_to_date(catalogue)        the same, and brings an index up to date where that takes a moment
     open_retriever(catalogue)    builds what is missing; with `no_build` an error that says what to type
     build_index(catalogue)       `firstfault index build`
+    rebuild_index(catalogue)     the same with the encoder that the index has
     describe(catalogue)          `firstfault index status`
 
 The index of this machine lies in the cache directory; a wheel ships the one of
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 Counted = Callable[[int, int], None]
 """Called with passages done and passages in all; an exception out of it stops the build."""
 State = Literal["ready", "missing", "stale", "broken"]
-FEW: Final = 256
-"""New passages up to which a question waits for them: a few seconds, once for every state of the corpus."""
+FEW: Final = 48
+"""New passages up to which a question waits for them: less than a second, once for every state of the corpus."""
 BUNDLED: Final = ""
 """How the manifest of an index names the encoder that comes with the program."""
 
@@ -80,7 +81,7 @@ def open_retriever(
 ) -> Retriever:
     """A retriever over the index of this catalogue, which is built where it is missing, stale or broken.
 
-    With `no_build` raises the RetrievalError that says what to type.
+    A build that goes on in another process is waited for, not done twice. With `no_build` raises the RetrievalError that says what to type.
     """
     place = folder or index_folder()
     try:
@@ -88,8 +89,23 @@ def open_retriever(
     except RetrievalError:
         if no_build:
             raise
-    encoder, spec = _encoder_to_build_with(place)
-    return _retriever(catalogue, _built(catalogue, place, encoder, spec, progress), encoder)
+    from assistant.building import Busy, claimed, wait
+
+    while True:
+        try:
+            with claimed(place) as note:
+
+                def tell(done: int, total: int, note: Counted = note) -> None:
+                    note(done, total)
+                    if progress is not None:
+                        progress(done, total)
+
+                encoder, spec = _encoder_to_build_with(place)
+                return _retriever(catalogue, _built(catalogue, place, encoder, spec, tell), encoder)
+        except Busy:
+            wait(place, lambda done, total: progress(done, total) if progress and total else None, seconds=0)
+            with contextlib.suppress(RetrievalError):
+                return _opened(catalogue, place)
 
 
 def build_index(
@@ -104,6 +120,15 @@ def build_index(
     return build_store(
         place, catalogue, open_encoder(spec or None), cache=vectors_file(place), progress=progress, spec=spec
     )
+
+
+def rebuild_index(catalogue: Catalogue, *, folder: Path | None = None, progress: Counted | None = None) -> Manifest:
+    """Build the index anew with the encoder it was built with; with the bundled one where that is gone."""
+    from index.store import build_store
+
+    place = folder or index_folder()
+    encoder, spec = _encoder_to_build_with(place)
+    return build_store(place, catalogue, encoder, cache=vectors_file(place), progress=progress, spec=spec)
 
 
 @dataclass(frozen=True, slots=True)

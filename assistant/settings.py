@@ -48,6 +48,10 @@ class Settings:
     """Let the exit status tell the verdict."""
     semantic: Literal["auto", "always", "never"] = "auto"
     """Look for unexplained lines by meaning; `auto` where an index lies ready, `always` builds one."""
+    background_build: bool = True
+    """Let a question that finds no index start building one in a process of its own, at the lowest priority."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """Keys of the terminal user interface: pairs of an action's id and its key; a table in the file."""
     session: bool = True
     """Keep the last diagnosis, so that `ask` can speak of it."""
     origin: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -164,6 +168,8 @@ def _parsed(key: str, text: str) -> object:
     """The value that a variable's text stands for; text that stands for none is left for the check."""
     if key == "corpus_paths":
         return [part for part in text.split(os.pathsep) if part]
+    if key == "keys":
+        return dict(part.partition("=")[::2] for part in text.split())
     if key in _NUMBERS:
         return int(text) if text.isascii() and text.isdigit() else text
     return text if key in _CHOICES else _SWITCHES.get(text.lower(), text)
@@ -181,6 +187,8 @@ def _checked(key: str, value: object, place: str, base: Path) -> object:
         raise SettingsError(f"{place}: unknown key `{key}`.{_nearest(key)}", f"Known keys: {', '.join(KEYS)}.")
     if key == "corpus_paths":
         return _paths(value, place, base)
+    if key == "keys":
+        return _keys(value, place)
     if key in _CHOICES:
         if value not in _CHOICES[key]:
             raise SettingsError(f"{place}: `{key}` is one of {', '.join(_CHOICES[key])}, not {value!r}.")
@@ -199,6 +207,13 @@ def _paths(value: object, place: str, base: Path) -> tuple[Path, ...]:
     if not all(isinstance(item, str | Path) for item in items):
         raise SettingsError(f"{place}: `corpus_paths` is a list of directories, not {value!r}.")
     return tuple(base / Path(cast("str | Path", item)).expanduser() for item in items)
+
+
+def _keys(value: object, place: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of names and keys; which names there are is known to the screens."""
+    if not isinstance(value, dict) or not all(isinstance(key, str) and key for key in value.values()):
+        raise SettingsError(f'{place}: `keys` is a table of actions and keys, such as `help = "f12"`, not {value!r}.')
+    return tuple(value.items())
 
 
 def _nearest(key: str) -> str:

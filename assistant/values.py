@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from assistant.verdict import Finding
+from assistant.verdict import Diagnosis, EvidenceLine, Finding
 
 _NAME: Final = re.compile(r"<([a-z][a-z0-9_]*)>")
 _SAFE: Final = re.compile(r"(?!-)[\w./:@%+=,\-]{1,200}", re.ASCII)
@@ -14,19 +14,71 @@ _SAFE: Final = re.compile(r"(?!-)[\w./:@%+=,\-]{1,200}", re.ASCII)
 _REDACTED: Final = re.compile(r"[xX*.]{3,}|[\[<].*[\]>]")
 
 
-def values_of(finding: Finding) -> dict[str, str]:
-    """Values by name: what the deciding line bound first, then the other lines, then rank and host."""
+_ON_THE_LINE: Final = {
+    "pci": re.compile(
+        r"(?<![\w.])(?<![0-9a-fA-F]:)(?:0[0-9a-fA-F]{3}|0{4}[0-9a-fA-F]{4}):[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?(?![\w:])"
+    ),
+    "pid": re.compile(r"\bpid[= ](\d{2,10})\b"),
+}
+"""Values that are told by their shape, for a deciding line whose signature does not bind them."""
+_JOB_ID: Final = re.compile(
+    r"\b(?:(?i:slurm_job_?id|job ?id|jobid|stepid)|JOB|STEP|Job|batch job|srun: job)\b[\"']?\s*[=:#]?\s*(\d{2,12})\b"
+    r"|\bslurm-(\d{2,12})\.(?:out|err|log)\b"
+)
+"""A job's number as Slurm, PBS and their tools print it, and as Slurm names its output file."""
+
+
+def job_ids(diagnosis: Diagnosis) -> dict[str, str]:
+    """The numbers of the job that the evidence and the names of the logs give away, each with its place."""
+    found: dict[str, str] = {}
+    for finding in diagnosis.all_findings():
+        if finding.role == "unrelated":
+            continue
+        for line in finding.evidence:
+            for number in _jobs_of(finding, line):
+                found.setdefault(number, line.place)
+    for source in diagnosis.sources:
+        for match in re.finditer(r"\bslurm-(\d{2,12})\.(?:out|err|log)\b", source.path):
+            found.setdefault(match[1], "verdict#run")
+    return found
+
+
+def _jobs_of(finding: Finding, line: EvidenceLine) -> list[str]:
+    """The job numbers of one line: what a signature bound under a name for it, else what stands there."""
+    names = ["jobid", "job_id", "job"]
+    if finding.entry is not None and finding.entry.id.startswith("slurm-"):
+        names.append("id")  # what Slurm's own messages call by a number is a job, or a step of one
+    bound = [line.captures[name].partition(".")[0] for name in names if line.captures.get(name)]
+    bound = [value for value in bound if value.isascii() and value.isdigit()]
+    return bound or [match[1] or match[2] for match in _JOB_ID.finditer(line.text)]
+
+
+def values_of(finding: Finding, diagnosis: Diagnosis | None = None) -> dict[str, str]:
+    """Values by name: what the deciding line bound first, then the other lines, then rank, host and job.
+
+    The job's number is also taken from the rest of the diagnosis, where that leaves no choice.
+    """
     found: dict[str, str] = {}
     for line in finding.evidence:
         for name, value in line.captures.items():
             if value and not _REDACTED.fullmatch(value):
                 found.setdefault(name, value)
+    for name, pattern in _ON_THE_LINE.items():
+        # A line may carry two signatures, and only one of them binds: what stands there once is meant all the same.
+        seen = set(pattern.findall(finding.evidence[0].text)) if finding.evidence else set()
+        if len(seen) == 1:
+            found.setdefault(name, seen.pop())
     if len(finding.ranks) == 1:
         found.setdefault("rank", str(finding.ranks[0]))
     if len(finding.hosts) == 1:
         found.setdefault("host", finding.hosts[0])
     if "host" in found:
         found.setdefault("node", found["host"])
+    jobs = list(dict.fromkeys(number for line in finding.evidence for number in _jobs_of(finding, line)))
+    if not jobs and diagnosis is not None:
+        jobs = list(job_ids(diagnosis))
+    if len(jobs) == 1:
+        found.setdefault("jobid", jobs[0])
     return found
 
 

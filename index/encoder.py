@@ -87,6 +87,9 @@ class OnnxEncoder:
 
     Texts are run one by one: what a text is padded to then never depends on its
     neighbours, so a vector is the same whether it is built alone or in a batch.
+    Batches would not be faster: sorted by length, 4 texts at once took 0.96 of
+    the time of one by one and 16 took 1.2, for the matrix products of one text
+    keep a core busy. Neither would int8 arithmetic by blocks (MatMulNBits).
     """
 
     def __init__(self, folder: Path) -> None:

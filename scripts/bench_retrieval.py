@@ -83,7 +83,11 @@ def _build(scratch: Path, cache: Path | None) -> str:
     again = time.perf_counter()
     build_store(scratch / "index", catalogue, encoder, cache=cache or scratch / "vectors.sqlite3")
     again = time.perf_counter() - again
-    return f"{manifest.count:,} passages in {wall:.1f} s wall, {cpu:.1f} s CPU; with all vectors known {again:.2f} s"
+    each = f"{cpu / manifest.count * 1000:.1f} ms CPU a passage"
+    return (
+        f"{manifest.count:,} passages in {wall:.1f} s wall, {cpu:.1f} s CPU ({each}); "
+        f"with all vectors known {again:.2f} s"
+    )
 
 
 def _cold(scratch: Path, runs: int) -> tuple[list[float], list[float], list[int]]:

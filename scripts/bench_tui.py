@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 PAINT_BUDGET, KEY_BUDGET = 0.6, 0.05
-MARK = b"Which log?"
+MARK = b"Paste a log"
 LINE = "2026-11-30 12:41:50 INFO [rank3] step {n} loss 2.113 lr 3.0e-4 grad_norm 0.41 tokens/s 14213 mem 61.2GiB\n"
 
 
@@ -35,7 +35,9 @@ def first_paint() -> tuple[float, float]:
     begun = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS="100", LINES="30", PYTHONPATH=str(ROOT))
+        os.environ.update(
+            TERM="xterm-256color", COLUMNS="100", LINES="30", PYTHONPATH=str(ROOT), FIRSTFAULT_BACKGROUND_BUILD="no"
+        )
         os.execv(sys.executable, [sys.executable, "-m", "assistant"])
     seen = b""
     try:

@@ -1,4 +1,4 @@
-"""Build hook: compiles the corpus into the wheel as corpus/_compiled.jsonl.
+"""Build hook: compiles the corpus into the wheel as corpus/_compiled.jsonl, and looks at the index that ships.
 
 hatchling runs it for every wheel (see [tool.hatch.build.targets.wheel.hooks.custom] in
 pyproject.toml); it is not meant to be started by hand. An editable install is left alone: a
@@ -8,6 +8,7 @@ checkout compiles its corpus at run time and keeps the result in the user's cach
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,7 @@ class CompileCorpus(BuildHookInterface[Any]):
             return
         self._folder = tempfile.TemporaryDirectory(prefix="firstfault-build-")
         name, data = _compile(Path(self.root))
+        _check_release(Path(self.root) / "index" / "release", data)
         compiled = Path(self._folder.name) / name
         compiled.write_bytes(data)
         build_data["force_include"][str(compiled)] = f"corpus/{name}"
@@ -37,6 +39,16 @@ class CompileCorpus(BuildHookInterface[Any]):
         """Remove the temporary file once it is in the wheel."""
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _check_release(folder: Path, compiled: bytes) -> None:
+    """A wheel without an index is fine, the first question builds one; one with that of another corpus is not."""
+    manifest = folder / "manifest.json"
+    if not manifest.is_file():
+        return
+    digest = json.loads(compiled.partition(b"\n")[0])["digest"]
+    if json.loads(manifest.read_bytes())["corpus"] != digest:
+        raise SystemExit(f"{folder} belongs to another corpus: run scripts/build_release_index.py, or remove it.")
 
 
 def _compile(root: Path) -> tuple[str, bytes]:

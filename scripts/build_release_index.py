@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build the index that a wheel ships: 16-bit vectors made by SentenceTransformer.encode.
 
-    scripts/build_release_index.py FOLDER [--out index/release]
+    scripts/build_release_index.py FOLDER [--out index/release] [--corpus corpus]
 
 FOLDER is the SentenceTransformer folder that the bundled encoder was exported from; the SHA-256 of its
 weights must be the one on the encoder's card, because queries are asked with the bundled form. Needs the
@@ -28,6 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, default=ROOT / "index" / "release")
+    parser.add_argument("--corpus", type=Path, default=ROOT / "corpus")
     parser.add_argument("--cache", type=Path, help="file of vectors to reuse between runs")
     options = parser.parse_args()
     try:
@@ -36,7 +37,7 @@ def main() -> int:
         if source.revision != bundled.revision:
             print(f"the weights are {source.revision}, the bundled encoder is {bundled.revision}", file=sys.stderr)
             return 1
-        catalogue = Catalogue.load(ROOT / "corpus")
+        catalogue = Catalogue.load(options.corpus)
         manifest = build_store(options.out, catalogue, source, cache=options.cache, progress=_say, half=True)
         load_store(options.out, catalogue.digest, bundled)
     except FirstfaultError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("numpy", "bm25s", "faiss", "onnxruntime", "textual", "torch", "sentence_transformers")
+HEAVY = ("numpy", "bm25s", "faiss", "onnxruntime", "textual", "torch", "sentence_transformers", "tiktoken")
 NOT_FOR_HELP = ("pydantic", "rich", "hyperscan", *HEAVY)
 
 # A fault that one literal decides, in a log that is otherwise calm.

@@ -67,9 +67,11 @@ class Checkout:
         (self.path / name).write_text(text, encoding="utf-8")
         (self.path / name).chmod(0o755)
 
-    def run(self, *arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, stdin: str = "", script: str = "firstfault", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(self.folder / "scripts" / "firstfault"), *arguments],
+            [str(self.folder / "scripts" / script), *arguments],
             input=stdin,
             cwd="/",
             env=self.environment | environment,
@@ -84,7 +86,7 @@ class Checkout:
 def checkout(root: Path, tmp_path: Path) -> Checkout:
     folder = tmp_path / "a check out"
     (folder / "scripts").mkdir(parents=True)
-    for name in ("firstfault", "_bootstrap.sh"):
+    for name in ("firstfault", "test", "_bootstrap.sh"):
         shutil.copy2(root / "scripts" / name, folder / "scripts" / name)
     (folder / "pyproject.toml").write_text("[project]\nname = 'firstfault'\n", encoding="utf-8")
     path = tmp_path / "bin"
@@ -255,3 +257,21 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(checkout: Checkout) -> 
     checkout.folder.chmod(0o755)
     assert done.returncode == 1
     assert "cannot write to" in done.stderr
+
+
+def test_the_extra_for_encoders_comes_after_torch_and_once(checkout: Checkout) -> None:
+    done = checkout.run("--encoders", "--fast", "-k", "one", script="test")
+    assert done.returncode == 0, done.stderr
+    calls = checkout.calls()
+    assert calls.index("--group dev") < calls.index("torch==2.13.0") < calls.index(".[encoders]")
+    assert "-m pytest -n 2 -k one" in calls
+    checkout.forget_calls()
+    # Whoever has the extra needs nothing more for the rest.
+    for script, arguments in (("test", ("--fast", "--encoders")), ("test", ("--fast",)), ("firstfault", ())):
+        checkout.run(*arguments, script=script)
+    assert "-m pip" not in checkout.calls()
+
+
+def test_without_the_option_no_torch_is_installed(checkout: Checkout) -> None:
+    checkout.run("--fast", script="test")
+    assert "torch" not in checkout.calls()

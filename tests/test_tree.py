@@ -91,6 +91,7 @@ def test_every_dependency_says_why(root: Path) -> None:
 def test_files_that_the_documents_name_exist(root: Path, name: str) -> None:
     text = (root / name).read_text(encoding="utf-8")
     named = set(re.findall(r"\]\((?!https?:|#)([^)#]+)[^)]*\)", text))
+    named |= set(re.findall(r'(?:src|srcset)="(?!https?:)([^"]+)"', text))
     named |= set(re.findall(r"`((?:scripts|tests|corpus|index|assistant)/[\w./-]*\w)`", text))
     assert {path for path in named if not (root / path).exists()} == set()
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assistant.chat import sections, story
+from assistant.chat import facts, sections, story
 from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent
 from assistant.chat.draft import Draft
 from assistant.chat.findings import finding_of
@@ -22,7 +22,7 @@ from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
 from assistant.chat.subject import share, substance, without_findings
 from assistant.chat.values import conversation_values
-from assistant.chat.words import Weights, content, sentences
+from assistant.chat.words import Weights, capital, content, sentences
 from assistant.verdict import Diagnosis, Finding
 
 KNOWN: Final = 0.5
@@ -33,6 +33,8 @@ SAME: Final = 0.75
 """From here two questions are the same in other words."""
 STAY: Final = 0.2
 """The entry in focus answers unless another one's FAQ is nearer by this much."""
+RECENT: Final = 2
+"""Turns back in which a reader still sees what was said."""
 _NEEDS_CAUSE: Final = frozenset({"fix", "why", "owner", "restart", "hardware", "confirm", "unknown", "what-is"})
 _VERDICT_FIRST: Final = frozenset({"rank", "when", "collect"})
 """Wishes where the facts of this run go before what is true of every run."""
@@ -53,14 +55,20 @@ class Answerer:
 
     def __post_init__(self) -> None:
         self.ranker = Ranker(self.material, self.search)
+        self._told: frozenset[str] = frozenset()
 
     def answer(self, route: Route, session: Session) -> Answer:
         """The answer to a routed question."""
+        recent = [turn for turn in session.turns[-RECENT:] if turn.intent != route.intent]
+        self._told = frozenset(place for turn in recent for place in turn.citations)
         if not route.english and not route.named:
             return self._ask_for_english(route, session)
         if route.narrow:
             return self._narrow(route, session)
         finding = self._finding(route, session)
+        told = self._value(route, session, finding)
+        if told is not None:
+            return told
         if route.entry is not None and (finding is None or finding.entry is not None):
             return self._from_entry(route, session, finding)
         if finding is not None or session.diagnosis is not None:
@@ -86,7 +94,17 @@ class Answerer:
     def _draft(self, session: Session, finding: Finding | None) -> Draft:
         values = conversation_values(finding, session.diagnosis)
         entry = finding.entry.id if finding is not None and finding.entry is not None else None
-        return Draft(self.material, session.diagnosis, values, entry=entry)
+        return Draft(self.material, session.diagnosis, values, entry=entry, told=self._told)
+
+    def _value(self, route: Route, session: Session, finding: Finding | None) -> Answer | None:
+        """A value of the log, where the question asks for one."""
+        if session.diagnosis is None or not route.english or route.intent == "compare":
+            return None
+        draft = self._draft(session, finding)
+        if not facts.tell(draft, route.question, session.diagnosis, finding):
+            return None
+        confidence: Confidence = "grounded" if draft.said else "unknown"
+        return self._finish(draft, replace(route, intent="value"), session, None, confidence)
 
     # --------------------------------------------------------------------------------------- entries
 
@@ -168,7 +186,7 @@ class Answerer:
             sections.fix(draft, about, most=1)
         elif intent in {"why", "story"} and about.finding is not None and about.finding.evidence:
             draft.quote(about.finding.evidence[0])
-        elif draft.has_room and len(content(about.question)) > 1:
+        elif draft.has_room and intent not in _DECISIONS and len(content(about.question)) > 1:
             for ranked in self.ranker.passages(about.question, [about.entry])[:1]:
                 if ranked.score >= SURE:
                     self._quote_passage(draft, about.question, ranked)
@@ -240,7 +258,7 @@ class Answerer:
         body = self.material.body(passage.entry)
         if passage.kind in {"check", "fix"}:
             item = body[passage.kind][passage.number - 1]
-            more = f"Expect: {item['expect']}" if passage.kind == "check" else item["why"]
+            more = f"Expect: {item['expect']}" if passage.kind == "check" else capital(item["why"])
             draft.say(f"{sections.ended(item['step'])} {more}", passage.id)
             draft.command(item.get("command"), passage.id)
             return
@@ -337,7 +355,8 @@ class Answerer:
         named = [
             f"{self.material.body(hit.entry)['title']} ({hit.entry})" for hit in hits if self.material.knows(hit.entry)
         ]
-        note = AnswerLine(text=f"Nearest entry: {named[0]}.{_or_else(named[1:])}", form="note")
+        others = f" If it is not that: {' or '.join(named[1:])}." if named[1:] else ""
+        note = AnswerLine(text=f"Nearest entry: {named[0]}.{others}", form="note")
         update = {"answer": f"{note.text}\n{answer.answer}", "lines": (note, *answer.lines)}
         confidence = "partial" if answer.confidence == "grounded" else answer.confidence
         return answer.model_copy(update={**update, "confidence": confidence})
@@ -365,11 +384,6 @@ class Answerer:
             confidence = "partial"
         next_ = follow_ups(self.material, session, about, route, [p for line in draft.lines for p in line.citations])
         return draft.finish(route.question, route.intent, confidence, entry=entry, follow_ups=next_)
-
-
-def _or_else(named: Sequence[str]) -> str:
-    """The next entries, for a reader who knows better."""
-    return f" If it is not that: {' or '.join(named)}." if named else ""
 
 
 def _is_sure(best: Ranked, route: Route) -> bool:

@@ -23,7 +23,8 @@ Confidence = Literal["grounded", "partial", "unknown"]
 Says = Literal["confirms", "clears", "nothing"]
 Intent = Literal[
     "confirm", "fixed", "fix", "why", "prevent", "collect", "owner", "restart", "resume", "compare", "lines", "rank",
-    "when", "story", "what-is", "else", "ignore", "hardware", "escalate", "choose", "paste", "unknown",
+    "when", "story", "what-is", "else", "ignore", "hardware", "escalate", "choose", "paste", "value",
+    "unknown",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent, Judg
 from assistant.chat.findings import finding_of
 from assistant.chat.material import Material
 from assistant.chat.values import conversation_values, fill, fill_command
+from assistant.chat.words import capital
 
 if TYPE_CHECKING:
     from assistant.verdict import Diagnosis, Line
@@ -32,21 +33,23 @@ class Draft:
     paste: str = ""
     entry: str | None = None
     """The entry whose finding the values are of."""
+    told: frozenset[str] = frozenset()
+    """Places of what was said a moment ago to another wish; behind a first sentence it is not said again."""
     lines: list[AnswerLine] = field(default_factory=list)
     rows: int = 0
 
     def say(self, text: str, *places: str, at_any_length: bool = False) -> bool:
         """Say something that stands at these places; False when it was said already or there is no room."""
         assert places, text
-        if all(self.cites(place) for place in places):
+        if all(self.cites(place) for place in places) or (self.said and self.told.issuperset(places)):
             return False
-        shown = fill(" ".join(text.split()), self.values_at(places[0]))
+        shown = capital(fill(" ".join(text.split()), self.values_at(places[0])))
         shown = shown if _END.search(shown) else f"{shown}."
         return self._add(AnswerLine(text=shown, citations=places), at_any_length or not self.said)
 
     def command(self, text: str | None, place: str) -> bool:
-        """The command of what was just said; only values that a shell takes as one word are filled in."""
-        if not text:
+        """The command of what was just said, if it was; only values that a shell takes as one word are filled in."""
+        if not text or not self.cites(place):
             return False
         shown = fill_command(_SPACES.sub("\n", text.strip()), self.values_at(place))
         return self._add(AnswerLine(text=shown, form="command", citations=(place,)), at_any_length=False)

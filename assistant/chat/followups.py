@@ -50,6 +50,7 @@ _AFTER: Final[dict[Intent, tuple[Intent, ...]]] = {
     "compare": ("confirm", "fix"),
     "collect": ("confirm", "restart"),
     "ignore": ("why", "fix"),
+    "value": ("rank", "confirm", "fix"),
 }
 _USUAL: Final[tuple[Intent, ...]] = ("confirm", "fix", "prevent", "why")
 _OF_VERDICT: Final[frozenset[Intent]] = frozenset({"lines", "rank", "story", "collect"})
@@ -92,4 +93,5 @@ def _of_verdict(session: Session, route: Route) -> tuple[str, ...]:
     wanted: list[Intent] = ["story"]
     wanted += ["collect"] if session.diagnosis.fetch_next else []
     wanted += ["lines"] if any(True for _ in session.diagnosis.all_findings()) else []
-    return tuple(QUESTIONS[intent] for intent in wanted if QUESTIONS[intent].lower() not in asked)[:MOST]
+    fitting = [intent for intent in wanted if intent != route.intent and QUESTIONS[intent].lower() not in asked]
+    return tuple(QUESTIONS[intent] for intent in fitting)[:MOST]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from assistant.chat.contract import Intent
 from assistant.chat.draft import Draft
 from assistant.chat.session import Tick
-from assistant.chat.words import Weights, content, sentences
+from assistant.chat.words import Weights, capital, content, sentences
 from assistant.verdict import Finding
 
 RESTART: Final = {
@@ -75,7 +75,7 @@ def fix(draft: Draft, about: About, most: int = 2) -> None:
     """The cure, step by step; a class or wrapper says what narrows it."""
     for number, step in about.nearest_first("fix", "step", "command", "why")[:most]:
         place = about.at(f"fix-{number}")
-        draft.say(f"{ended(step['step'])} {step['why']}", place)
+        draft.say(f"{ended(step['step'])} {capital(step['why'])}", place)
         draft.command(step.get("command"), place)
     if not about.body.get("fix"):
         narrow(draft, about)

@@ -8,6 +8,7 @@ from typing import Final
 from assistant.chat.contract import Intent
 from assistant.chat.draft import Draft
 from assistant.chat.findings import in_order
+from assistant.chat.words import capital
 from assistant.reports import _words
 from assistant.verdict import Diagnosis, Finding
 
@@ -67,14 +68,22 @@ def lines_of(draft: Draft, diagnosis: Diagnosis, ranks: Sequence[int]) -> bool:
 def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     """Where it began, as far as the logs say; then the suspects."""
     first = diagnosis.initiating or next(iter(in_order(diagnosis)), finding)
+    if diagnosis.initiating is None:
+        _suspects(draft, diagnosis)  # who only waited is not the answer
     if first is not None:
         where = _words.place(first, diagnosis.run)
         name = _words.title(first)
         lead = "First" if first.role == "initiating" else "The first that is seen, a consequence"
         known = f"{lead}: {where} ({name})" if where else f"The logs do not name a rank or host for: {name}"
-        draft.say(". ".join(part for part in (known, first.because) if part), f"verdict#{first.id}")
+        # The first facts say where; those behind are about what followed, and stand in the verdict.
+        facts = "; ".join(first.because.split("; ")[:2]).rstrip(".")
+        draft.say(". ".join(part for part in (known, capital(facts)) if part), f"verdict#{first.id}")
         if first.evidence:
             draft.quote(first.evidence[0])
+    _suspects(draft, diagnosis)
+
+
+def _suspects(draft: Draft, diagnosis: Diagnosis) -> None:
     for number, suspect in enumerate(diagnosis.suspects[:3], start=1):
         who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or "unplaced"
         draft.say(f"Suspect: {who} ({suspect.reason}): {suspect.because}", f"verdict#suspects-{number}")

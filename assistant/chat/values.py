@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.values import fill, fill_command, values_of
+from assistant.values import fill, fill_command, job_ids, values_of
 from assistant.verdict import Diagnosis, Finding
 
 __all__ = ["conversation_values", "fill", "fill_command"]
@@ -13,9 +13,12 @@ def conversation_values(finding: Finding | None, diagnosis: Diagnosis | None) ->
 
     A value of another finding is never taken: its `<peer>` or `<path>` is another peer or path.
     """
-    values = dict(values_of(finding)) if finding is not None else {}
+    values = dict(values_of(finding, diagnosis)) if finding is not None else {}
     if diagnosis is None:
         return values
+    jobs = list(job_ids(diagnosis))
+    if len(jobs) == 1:
+        values.setdefault("jobid", jobs[0])
     run = diagnosis.run
     if run.world_size is not None:
         values.setdefault("world", str(run.world_size))

@@ -75,6 +75,12 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"[a-z0-9]+", text.lower()))
 
 
+def capital(text: str) -> str:
+    """A sentence as it stands behind a full stop; an identifier at its head keeps its letters."""
+    first = text.partition(" ")[0]
+    return f"{text[:1].upper()}{text[1:]}" if first.rstrip(",:;").isalpha() and first.islower() else text
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text."""
     return [piece for piece in _SENTENCE.split(" ".join(text.split())) if piece]

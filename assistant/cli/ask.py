@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cli.common import building, color_option, complete_id, corpus_option, load_catalogue, settings_from
+from assistant.cli.common import color_option, complete_id, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, is_terminal
 from assistant.settings import Settings
@@ -29,6 +29,7 @@ MAX_STDIN = 4 << 20
 @click.option("--log", "logs", multiple=True, metavar="PATH", type=click.Path(),
               help="Diagnose this log first and ask about it (may be repeated).")  # fmt: skip
 @click.option("--entry", metavar="ID", shell_complete=complete_id, help="Ask about this entry.")
+@click.option("--no-build", is_flag=True, help="Where no index lies ready, say so and stop instead of going by words.")
 @click.option("--format", type=click.Choice(["text", "json"]), help="Form of the answer (default text).")
 @corpus_option
 @color_option
@@ -39,10 +40,14 @@ def command(
     words: tuple[str, ...],
     logs: tuple[str, ...],
     entry: str | None,
+    no_build: bool,
     format: str | None,
     **flags: object,
 ) -> None:
     """Ask about the last diagnosis, another log, or an entry; every sentence of the answer names its place.
+
+    The first question goes by words while the index that finds by meaning is built in the background; set
+    FIRSTFAULT_BACKGROUND_BUILD=no to keep it from that, FIRSTFAULT_SEMANTIC=always to wait for the index.
 
     The output of a command may be piped in, or read with -; it is judged by the checks of the finding:
 
@@ -57,7 +62,8 @@ def command(
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
-    talk = open_talk(catalogue, session_for(logs, entry, settings, catalogue, console), settings, console)
+    session = session_for(logs, entry, settings, catalogue, console)
+    talk = open_talk(catalogue, session, settings, console, no_build=no_build)
     answer = talk.paste(pasted, question) if pasted.strip() else talk.say(question)
     if settings.session:
         keep(talk, console)
@@ -116,13 +122,15 @@ def _kept(*, may_be_broken: bool) -> Session | None:
         return None
 
 
-def open_talk(catalogue: Catalogue, session: Session, settings: Settings, console: Console) -> Conversation:
+def open_talk(
+    catalogue: Catalogue, session: Session, settings: Settings, console: Console, *, no_build: bool = False
+) -> Conversation:
     """A conversation with the index, where one lies ready."""
     from assistant.chat.conversation import Conversation
-    from assistant.chat.search import open_search
+    from assistant.cli.retrieving import open_for_question
 
-    with building(console, settings) as progress:
-        return Conversation(catalogue, session, open_search(catalogue, progress=progress))
+    search = open_for_question(catalogue, settings, console, settings.semantic, no_build=no_build)
+    return Conversation(catalogue, session, search)
 
 
 def keep(talk: Conversation, console: Console) -> None:

@@ -12,7 +12,7 @@ import click
 from assistant import __version__
 from assistant.cli.common import building, color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
-from assistant.console import Console, Progress, exit_code, is_terminal
+from assistant.console import Console, Progress, escape, exit_code, is_terminal
 from assistant.settings import Settings
 from corpus.errors import FirstfaultError
 
@@ -88,9 +88,20 @@ def report(
         }
     console.result(reports.render(settings.format, diagnosis, catalogue, **options))
     troubled = [source for source in diagnosis.sources if source.problems]
-    if troubled and settings.format != "text" and not settings.quiet:
-        console.say(f"{len(troubled)} of {len(diagnosis.sources)} sources have problems (`sources` in the result).")
+    if troubled and not settings.quiet:
+        console.say(trouble(diagnosis))
     return exit_code(diagnosis.status, by_status=settings.exit_code, partial=bool(troubled))
+
+
+def trouble(diagnosis: Diagnosis) -> str:
+    """What could not be read whole: the reason for exit status 5, in one sentence."""
+    troubled = [source for source in diagnosis.sources if source.problems]
+    first = troubled[0]
+    more = f", and {len(troubled) - 1} more" if len(troubled) > 1 else ""
+    return (
+        f"{len(troubled)} of {len(diagnosis.sources)} sources could not be read whole: "
+        f"{escape(first.path)} ({escape(first.problems[0])}){more}. What could be read is diagnosed."
+    )
 
 
 def run(

@@ -18,6 +18,8 @@ VERBS: Final = {
     "ask": "Ask about the last diagnosis, another log, or an entry.",
     "search": "Search the corpus by meaning, by words or by a piece of log.",
     "control": "Compare a failed run with one that differs in one thing.",
+    "excerpt": "Print the decisive excerpt, masked and in a budget of tokens, to paste elsewhere.",
+    "mask": "Print a log with secrets, hosts, users and addresses masked.",
     "run": "Run a job, keep its output, and diagnose it at the end.",
     "show": "Show an entry: what it is, how to confirm it, how to mend it.",
     "related": "Show what an entry causes, what causes it and what looks like it.",
@@ -90,7 +92,7 @@ Reads files, directories with one log per rank, archives and pipes; nothing leav
 
 A first word that is a verb is the verb; a file called like one is written ./show."""
 
-EPILOG: Final = """Exit status: 0 done, 2 usage or nothing readable, 4 corpus broken, 5 result given but some input
+EPILOG: Final = """Exit status: 0 done, 2 usage, nothing readable or result not written, 4 corpus broken, 5 result given but some input
 unreadable or truncated, 70 internal error, 130 interrupted. With --exit-code also 10 first fault found, 11 not found,
 12 degraded.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import gc
 import os
 import sys
@@ -15,10 +16,11 @@ import click
 
 from assistant import __version__
 from assistant.cli.group import EPILOG, HELP, VERBS, VerbGroup
-from assistant.console import Console, ExitCode
+from assistant.console import Console, ExitCode, OutputError
 from corpus.errors import FirstfaultError
 
 NAME: Final = "firstfault"
+_CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 COMPLETE: Final = "_FIRSTFAULT_COMPLETE"
 
 
@@ -51,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = end.exit_code
     except click.ClickException as error:
         code = _say_usage(console, error)
+    except OutputError as error:
+        console.say(str(error))
+        _close_stdout()
+        code = error.exit_code
     except FirstfaultError as error:
         console.say(f"{error}{_meant_verb(words)}")
         code = error.exit_code
@@ -60,6 +66,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _close_stdout()
         code = ExitCode.DONE
+    except OSError as error:
+        # Help is printed by click, which knows nothing of our streams.
+        if error.errno not in _CANNOT_WRITE or error.filename is not None:
+            code = _internal_error(console, error, words)
+        else:
+            console.say(f"The result could not be written: {error.strerror}. Free some space and try again.")
+            _close_stdout()
+            code = OutputError.exit_code
     except Exception as error:  # noqa: BLE001  whatever it is, a person gets a sentence and we get a report
         code = _internal_error(console, error, words)
     return int(code)

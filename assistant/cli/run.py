@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
-from assistant.console import Console, escape, size
+from assistant.console import Console, escape, exit_code, size
 from assistant.settings import Settings, state_dir
 
 
@@ -19,13 +20,20 @@ from assistant.settings import Settings, state_dir
 @click.option("--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the result here instead of to stderr.")  # fmt: skip
 @click.option("--format", type=click.Choice(["text", "json", "markdown"]), help="Form of the result (default text).")
+@click.option("--exit-code", is_flag=True, help="Exit 0, 10, 11 or 12 by the verdict instead of the job's status.")
 @corpus_option
 @color_option
 @click.pass_context
 def command(
-    context: click.Context, /, words: tuple[str, ...], log: Path | None, report: Path | None, **flags: object
+    context: click.Context,
+    /,
+    words: tuple[str, ...],
+    log: Path | None,
+    report: Path | None,
+    exit_code: bool,
+    **flags: object,
 ) -> None:
-    """Run a job and diagnose its output at the end; the exit status is the job's.
+    """Run a job and diagnose its output at the end; the exit status is the job's, unless --exit-code is given.
 
     Its output goes through unchanged, signals reach it, and stdout stays its own: the result goes to stderr, or to
     --report FILE. Of endless output the first and the last part are kept. Python jobs print unbuffered, so that their
@@ -43,12 +51,14 @@ def command(
         context.exit(outcome.status)
     if outcome.left_out:
         console.say(f"{size(outcome.left_out)} in the middle of the output were not kept.")
+    by_verdict: int | None = None
     if place.stat().st_size:
-        tell(place, outcome.status, settings, console, report)
+        by_verdict = tell(place, outcome.status, settings, console, report)
     else:
         place.unlink()
         console.say(f"the job ended with status {outcome.status} and printed nothing")
-    context.exit(outcome.status)
+    # Without a verdict the job's own status is all there is to say.
+    context.exit(outcome.status if by_verdict is None or not exit_code else by_verdict)
 
 
 def new_log() -> Path:
@@ -63,16 +73,21 @@ def new_log() -> Path:
     return folder / f"run-{os.getpid()}.log"
 
 
-def tell(place: Path, status: int, settings: Settings, console: Console, report: Path | None) -> None:
-    """Diagnose what was kept; whatever goes wrong here, the job's exit status stands."""
+def tell(place: Path, status: int, settings: Settings, console: Console, report: Path | None) -> int | None:
+    """Diagnose what was kept; the exit status that the verdict stands for.
+
+    None where there is no verdict: whatever goes wrong here, the job's exit status stands.
+    """
     from assistant import reports
     from assistant.chat.session import remember
     from assistant.cli.diagnose import run
     from corpus.errors import FirstfaultError
 
+    by_verdict = None
     try:
         catalogue = load_catalogue(settings)
         diagnosis, lines_around = run((str(place),), settings, catalogue, console)
+        by_verdict = exit_code(diagnosis.status, by_status=True, partial=False)
         if settings.session:
             remember(diagnosis)
         options: dict[str, object] = {}
@@ -88,7 +103,8 @@ def tell(place: Path, status: int, settings: Settings, console: Console, report:
         if report is not None:
             report.write_text(text, encoding="utf-8")
         elif settings.format != "text" or status or diagnosis.status not in {"healthy", "inconclusive"}:
-            console.stderr.write(f"\n{text}")
+            (console.stderr or sys.stderr).write(f"\n{text}")
     except (FirstfaultError, OSError) as error:
         console.say(f"the output could not be diagnosed: {error}")
     console.say(f"the job ended with status {status}; its output is kept in {escape(str(place))}")
+    return by_verdict

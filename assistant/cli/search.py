@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cli.common import building, corpus_option, load_catalogue, settings_from
+from assistant.cli.common import corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console
 
 if TYPE_CHECKING:
     from assistant.chat.contract import SearchResult
-    from assistant.chat.search import Search
+    from assistant.chat.search import Dense, Search
     from corpus.catalogue import Catalogue
 
 MOST_TEXT = 240
@@ -26,7 +26,7 @@ MAX_STDIN = 1 << 20
 @click.option("--limit", "-n", type=click.IntRange(1, 100), default=8, show_default=True, metavar="N",
               help="How many entries.")  # fmt: skip
 @click.option("--semantic/--no-semantic", default=None, help="Always, or never, search by meaning (default: as fits).")
-@click.option("--no-build", is_flag=True, help="Where --semantic needs an index and there is none, say so instead.")
+@click.option("--no-build", is_flag=True, help="Where no index lies ready, say so and stop instead of going by words.")
 @click.option("--format", type=click.Choice(["text", "json"]), help="Form of the result (default text).")
 @corpus_option
 @click.pass_context
@@ -42,25 +42,21 @@ def command(
 ) -> None:
     """Search the corpus: a question in words, an error name, or a piece of log; - reads it from stdin.
 
-    Without an index it goes by words; --semantic builds one first, which takes a minute or two. Says when nothing in the corpus answers; what it lists then is only the nearest.
+    While no index lies ready it goes by words and has one built in the background; --semantic waits for it, a minute
+    or more. Says when nothing in the corpus answers; what it lists then is only the nearest.
     """
     text = " ".join(words).strip()
     if text == "-":
         text = sys.stdin.buffer.read(MAX_STDIN).decode("utf-8", "replace").strip()
     if not text:
         raise click.UsageError("Nothing to search for: write some words or a line of a log", context)
-    from assistant.chat.search import open_search
-    from assistant.retrieval import open_retriever
+    from assistant.cli.retrieving import open_for_question
 
     settings = settings_from(**flags)
     console = Console()
     catalogue = load_catalogue(settings)
-    dense = "auto" if semantic is None else "always" if semantic else "never"
-    with building(console, settings) as progress:
-        if semantic:
-            search: Search = open_retriever(catalogue, no_build=no_build, progress=progress)
-        else:
-            search = open_search(catalogue, progress=None if no_build else progress)
+    dense = settings.semantic if semantic is None else "always" if semantic else "never"
+    search = open_for_question(catalogue, settings, console, dense, no_build=no_build)
     found = find(text, catalogue, search, limit, dense)
     if (format or settings.format) == "json":
         console.result(found.model_dump_json(by_alias=True, indent=2))
@@ -68,15 +64,13 @@ def command(
         console.result(render(found, console.width(settings.width or None)))
 
 
-def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: str) -> SearchResult:
+def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: Dense) -> SearchResult:
     """The entries that answer a text, as the JSON contract has them."""
-    from typing import cast
-
     from assistant.chat.contract import Found, FoundPassage, SearchResult
-    from assistant.chat.search import Dense, covers
+    from assistant.chat.search import covers
     from assistant.verdict import EntryRef
 
-    hits = [hit for hit in search.search(text, k=limit, dense=cast("Dense", dense)) if hit.entry in catalogue.heads]
+    hits = [hit for hit in search.search(text, k=limit, dense=dense) if hit.entry in catalogue.heads]
     results = []
     for hit in hits:
         head = catalogue.heads[hit.entry]

@@ -14,7 +14,7 @@ from assistant import __version__
 from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, exit_code, is_terminal
-from assistant.settings import Settings, cache_dir
+from assistant.settings import Settings
 from corpus.errors import FirstfaultError
 
 if TYPE_CHECKING:
@@ -101,16 +101,20 @@ def _free_stdin(paths: Sequence[str]) -> BinaryIO | None:
 
 def _services(settings: Settings) -> Services:
     from assistant.cli.crash import write_report
+    from assistant.retrieval import index_folder
     from assistant.tui.conversation import ChatConversation, Conversation
+    from assistant.tui.keys import checked
     from assistant.tui.services import Services
 
     def conversation(catalogue: Catalogue) -> Conversation:
-        return ChatConversation(catalogue, cache_dir() / "index", keeps=settings.session)
+        overlays = settings.corpus_paths if settings.background_build else None
+        folder = None if settings.semantic == "never" else index_folder()
+        return ChatConversation(catalogue, folder, keeps=settings.session, overlays=overlays)
 
     def crash(error: Exception) -> Path | None:
         return write_report(error, ["tui"])
 
-    return Services(lambda: load_catalogue(settings), conversation, _demos, crash, __version__)
+    return Services(lambda: load_catalogue(settings), conversation, _demos, crash, __version__, checked(settings.keys))
 
 
 def _demos() -> list[Demo]:

@@ -147,7 +147,7 @@ def _open_questions(diagnosis: Diagnosis, catalogue: Catalogue | None) -> Iterat
 def _actions(diagnosis: Diagnosis, lead: Finding | None) -> Iterator[str]:
     if lead is None:
         return
-    values = values_of(lead)
+    values = values_of(lead, diagnosis)
     steps: list[tuple[str, str, str | None]] = [("Confirm", check.step, check.command) for check in lead.checks]
     steps += [("Fix", fix.step, fix.command) for fix in lead.fix]
     steps += [("Fixed when", lead.verify.expect, lead.verify.command)] if lead.verify else []

@@ -98,7 +98,7 @@ def _fetch_next(page: Page, diagnosis: Diagnosis) -> None:
 def _what_to_do(page: Page, diagnosis: Diagnosis, finding: Finding) -> None:
     """Owner, checks and cure; a consequence is only checked, for its cure is not the cure."""
     is_cause = diagnosis.initiating is not None
-    values = values_of(finding)
+    values = values_of(finding, diagnosis)
     page.head("OWNER", owner(finding) if is_cause else "not known before the cause is")
     page.gap()
     for number, check in enumerate(finding.checks[:MOST_CHECKS], start=1):

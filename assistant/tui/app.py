@@ -13,7 +13,8 @@ from textual.screen import ModalScreen
 from assistant.tui import reading
 from assistant.tui.actions import bindings_of
 from assistant.tui.commands import ActionCommands, EntryCommands
-from assistant.tui.desk import WAITED_FOR, Desk
+from assistant.tui.desk import Desk
+from assistant.tui.keys import clashes
 from assistant.tui.messages import Diagnosed, JobCancelled, JobFailed, JobProgress, JobReady, Loaded, OpenPaths
 from assistant.tui.screens.base import BaseScreen
 from assistant.tui.screens.home import HomeScreen
@@ -38,6 +39,8 @@ class FirstfaultApp(Desk):
         super().__init__(services)
         self.fatal: Exception | None = None
         """Why the app could not go on."""
+        self.keys = dict(services.keys)
+        """Keys that are not those of the list."""
         self._start = start or Start()
 
     def on_mount(self) -> None:
@@ -45,6 +48,9 @@ class FirstfaultApp(Desk):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
+        self.set_keymap(self.keys)
+        for sentence in clashes(self.keys):
+            self.notify(sentence, title="Keys clash", severity="warning", timeout=12, markup=False)
         self.install_screen(HomeScreen(), "home")
         self.push_screen("home")
         self.set_interval(0.1, self._show_running)
@@ -66,7 +72,7 @@ class FirstfaultApp(Desk):
         """Say what is going on once it has taken a moment; a job that tells its progress says it better."""
         if self.base is None:
             return
-        job = self.running(WAITED_FOR)
+        job = self.shown_job()
         if job is None:
             self.base.clear_progress()
         else:
@@ -76,12 +82,16 @@ class FirstfaultApp(Desk):
         """A job tells how far it is."""
         if self.is_current(event.group, event.number):
             self.jobs[event.group].news = event.text
+            if event.group == "index":
+                self.tell_index(event.text)
 
     async def on_job_ready(self, event: JobReady) -> None:
         """A job is done."""
         if not self.finish_job(event.group, event.number):
             return
-        if isinstance(event.result, Loaded):
+        if event.group == "index":
+            self.tell_index("")
+        elif isinstance(event.result, Loaded):
             self._take_knowledge(event.result)
         elif isinstance(event.result, Diagnosed):
             await self.show_case(event.result.case)
@@ -96,6 +106,7 @@ class FirstfaultApp(Desk):
             self.fatal = event.error
             self.exit()
         elif event.group == "index":
+            self.tell_index("")
             self.notify(f"{event.sentence} Answers are found by words alone.", severity="warning", markup=False)
         elif self.base is not None:
             self.base.failed(event.group, event.sentence)
@@ -140,6 +151,21 @@ class FirstfaultApp(Desk):
         """Open another log."""
         await self.show_screen("home")
 
+    async def answer_at_home(self, question: str) -> None:
+        """A question was typed where a path belongs: it is about the open verdict, else about the library."""
+        from assistant.tui.screens.browse import BrowseScreen
+        from assistant.tui.screens.diagnosis import DiagnosisScreen
+
+        if self.is_reading:
+            self.notify("The log is still being read; ask once its verdict is there.", severity="warning")
+            return
+        await (self.action_browse() if self.case is None else self.show_screen("diagnosis"))
+        if isinstance(self.screen, DiagnosisScreen):
+            self.screen.ask(question)
+        elif isinstance(self.screen, BrowseScreen):
+            self.screen.search_for(question)
+            self.notify("No log is open, so this is what the library has. A log's own questions come with its verdict.")
+
     async def action_browse(self, entry: str = "") -> None:
         """Go to the library, perhaps to an entry in it."""
         from assistant.tui.screens.browse import BrowseScreen
@@ -161,9 +187,9 @@ class FirstfaultApp(Desk):
 
     async def action_back(self) -> None:
         """Cancel what is running, else go one step back."""
-        job = self.running(WAITED_FOR)
-        if job is not None and self.cancel_job(job.group):
-            self.notify(f"Cancelled: {job.what}.", markup=False)
+        stopped = self.stop_shown()
+        if stopped:
+            self.notify(f"Cancelled: {stopped}.", markup=False)
         elif self.base is not None:
             await self.base.back()
 

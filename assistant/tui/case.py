@@ -148,7 +148,7 @@ class Dossier:
         self.case = case
         self.finding = finding
         self.entry = entry
-        self.values = values_of(finding) if finding is not None else {}
+        self.values = values_of(finding, case.diagnosis) if finding is not None else {}
         self._body: dict[str, Any] | None = None
         self._family: dict[str, Any] | None = None
 

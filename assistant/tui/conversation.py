@@ -75,27 +75,61 @@ def is_for_check(kind: Kind, check: Step | None) -> bool:
 class ChatConversation:
     """The conversation of `assistant.chat`."""
 
-    def __init__(self, catalogue: Catalogue, index_folder: Path | None = None, *, keeps: bool = True) -> None:
-        """Take the knowledge, where its index lies or shall be built, and whether the session is kept."""
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        index_folder: Path | None = None,
+        *,
+        keeps: bool = True,
+        overlays: Sequence[Path] | None = None,
+    ) -> None:
+        """Take the knowledge, where its index lies or shall be built, and whether the session is kept.
+
+        With `overlays`, the directories layered over the corpus, a process of its own builds the index, which goes
+        on when the screen is left; without, a thread does.
+        """
         from assistant.chat.conversation import Conversation as Talk
 
         self._talk: Talk = Talk(catalogue)
         self._catalogue = catalogue
         self._folder = index_folder
         self._keeps = keeps
+        self._overlays = overlays
         # Answers and the index come from threads; the session is one.
         self._lock = threading.Lock()
 
     def prepare(self, progress: Counted) -> None:
-        """Build the index where it is missing or stale, then search with it."""
+        """Have the index built where it is missing or stale, then search with it."""
         if self._folder is None:
             return
         from assistant.chat.conversation import Conversation as Talk
-        from assistant.retrieval import open_retriever
+        from assistant.retrieval import open_retriever, up_to_date
 
-        found = open_retriever(self._catalogue, folder=self._folder, progress=progress)
+        found = up_to_date(self._catalogue, self._folder)
+        if found is None and self._overlays is not None and self._build_apart(self._folder, self._overlays, progress):
+            found = open_retriever(self._catalogue, folder=self._folder, no_build=True)
+        if found is None:
+            found = open_retriever(self._catalogue, folder=self._folder, progress=progress)
         with self._lock:
             self._talk = Talk(self._catalogue, self._talk.session, found)
+
+    def _build_apart(self, folder: Path, overlays: Sequence[Path], progress: Counted) -> bool:
+        """Have another process build the index, and wait for it; False where that is not possible.
+
+        Raises RetrievalError with the reason for which it came to nothing.
+        """
+        from assistant.building import failure, running, start, wait
+        from index.errors import RetrievalError
+
+        reason = failure(folder, self._catalogue.digest)
+        if not reason:
+            if running(folder) is None and not start(folder, overlays):
+                return False
+            wait(folder, progress)
+            reason = failure(folder, self._catalogue.digest)
+        if reason:
+            raise RetrievalError(reason)
+        return True
 
     def begin(self, diagnosis: Diagnosis) -> None:
         """Start a session, and keep it for `firstfault ask`."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from assistant.tui import reading
-from assistant.tui.jobs import JobApp, Reporter
+from assistant.tui.jobs import Job, JobApp, Reporter
 from assistant.tui.messages import Answered, Diagnosed, FoundEntries, Loaded, Saved
+from assistant.tui.screens.base import BaseScreen
 from assistant.tui.services import Demo, Services
 
 if TYPE_CHECKING:
@@ -30,7 +31,35 @@ class Desk(JobApp):
         self.case: Case | None = None
         """The open verdict; what is left on the terminal at the end."""
         self.loaded: Loaded | None = None
+        self.index_news = ""
+        """How far the index is, while questions are answered by words; empty when nothing is being built."""
         self._waiting: Read | None = None
+
+    def tell_index(self, news: str) -> None:
+        """Say on every screen that shows it how far the index is."""
+        self.index_news = news
+        for screen in self.screen_stack:
+            if isinstance(screen, BaseScreen):
+                screen.show_index(news)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a log is being read, or will be as soon as the knowledge is there."""
+        return self._waiting is not None or "diagnose" in self.jobs
+
+    def shown_job(self) -> Job | None:
+        """The job that a person waits for, once it has taken a moment; loading where a log waits for it."""
+        return self.running(WAITED_FOR) or (self.running(("load",)) if self._waiting is not None else None)
+
+    def stop_shown(self) -> str:
+        """Cancel what a person waits for; what it was, empty where there was nothing."""
+        job = self.shown_job()
+        if job is None:
+            return ""
+        if job.group == "load":  # the knowledge is needed whatever is read
+            self._waiting = None
+            return "reading"
+        return job.what if self.cancel_job(job.group) else ""
 
     def load(self) -> None:
         """Get knowledge and conversation."""
@@ -92,7 +121,7 @@ class Desk(JobApp):
     def take_knowledge(self, loaded: Loaded) -> None:
         """The knowledge is there: build the index, and read what waited for it."""
         self.loaded = loaded
-        self.start_job("index", "building the index", lambda report: loaded.conversation.prepare(report.count))
+        self.start_job("index", "building the index", lambda report: loaded.conversation.prepare(report.share))
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
             self.read(waiting)

@@ -73,7 +73,15 @@ class Reporter:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD
-            self._send(f"{self._job.what} {done:,} of {total:,}")
+            self._send(f"{self._job.what} {done:,} of {total:,}" if total else self._job.what)
+
+    def share(self, done: int, total: int) -> None:
+        """The same in percent, for where there is little room."""
+        self.check()
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + PERIOD
+            self._send(f"{done * 100 // total} %" if total else "just begun")
 
     def check(self) -> None:
         """Raise Stopped when the job was cancelled."""

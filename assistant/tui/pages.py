@@ -9,6 +9,7 @@ from assistant.reports._words import (
     named,
     owner,
     place,
+    plural,
     run_facts,
     skew,
     tag,
@@ -18,7 +19,10 @@ from assistant.reports._words import (
 )  # fmt: skip
 from assistant.tui.case import Case, Dossier, Step
 from assistant.tui.sheet import BOLD, MUTED, PLACE, Sheet, plain
-from assistant.verdict import Finding
+from assistant.verdict import Diagnosis, Finding, Suspect
+
+OPENING = 2
+"""Facts with which a conversation opens; all of them stand in the overview."""
 
 
 def overview(dossier: Dossier) -> Sheet:
@@ -50,9 +54,22 @@ def _of_finding(sheet: Sheet, case: Case, finding: Finding) -> None:
     sheet.add(tag(finding), style=MUTED)
     if finding.evidence:
         sheet.log(finding.evidence[0].place, finding.evidence[0].text)
-    sheet.add(finding.because, lead="because     ").add(finding.refuted_by, lead="refuted by  ")
+    _because(sheet, facts_of(finding))
+    sheet.add(finding.refuted_by, lead="refuted by  ")
     if finding.role in {"initiating", "downstream"} and finding.entry is not None:
         sheet.add(owner(finding), lead="owner       ")
+
+
+def facts_of(finding: Finding) -> list[str]:
+    """Why a finding is blamed, fact by fact: one to a row can be read, a row of six cannot."""
+    return [fact for fact in finding.because.split("; ") if fact]
+
+
+def _because(sheet: Sheet, facts: list[str], more: str = "") -> None:
+    sheet.add("because" if facts else "", style=MUTED)
+    for fact in facts:
+        sheet.add(fact, lead="- ")
+    sheet.add(more, lead="- ", style=MUTED)
 
 
 def _is_first(finding: Finding) -> bool:
@@ -123,10 +140,7 @@ def verdict(case: Case) -> Sheet:
     if diagnosis.suspects:
         sheet.head("Suspects")
     for suspect in diagnosis.suspects[:12]:
-        ranks = () if suspect.rank is None else (suspect.rank,)
-        hosts = () if suspect.host is None else (suspect.host,)
-        where = who(ranks, hosts, diagnosis.run) or "unplaced"
-        sheet.add(f"{where}: {suspect.reason.replace('-', ' ')}", style=BOLD).add(suspect.because, indent=2)
+        sheet.add(suspected(suspect, diagnosis), style=BOLD).add(suspect.because, indent=2)
     if diagnosis.fetch_next:
         sheet.head("Fetch next")
     for item in diagnosis.fetch_next:
@@ -137,6 +151,13 @@ def verdict(case: Case) -> Sheet:
     sheet.add(listing([source.path for source in diagnosis.sources], most=6), lead="read: ", style=PLACE)
     _points(sheet, "Good to know", list(diagnosis.warnings))
     return sheet
+
+
+def suspected(suspect: Suspect, diagnosis: Diagnosis) -> str:
+    """Who is suspected, and of what."""
+    ranks = () if suspect.rank is None else (suspect.rank,)
+    hosts = () if suspect.host is None else (suspect.host,)
+    return f"{who(ranks, hosts, diagnosis.run) or 'unplaced'}: {suspect.reason.replace('-', ' ')}"
 
 
 def _unexplained(sheet: Sheet, case: Case) -> None:
@@ -153,6 +174,9 @@ def welcome(case: Case) -> Sheet:
     lead = diagnosis.initiating
     if lead is None:
         sheet.add(headline(diagnosis), style=BOLD)
+        for suspect in diagnosis.suspects[:OPENING]:
+            sheet.gap().add(suspected(suspect, diagnosis), lead="suspect  ", style="bold $text-warning")
+            sheet.add(suspect.because, indent=2)
         for item in diagnosis.fetch_next[:1]:
             sheet.gap().add(item.what, lead="fetch next  ").command(item.command, indent=2).add(item.why, indent=2)
         return sheet
@@ -162,4 +186,8 @@ def welcome(case: Case) -> Sheet:
         sheet.log(lead.evidence[0].place, lead.evidence[0].text)
     if lead.entry is not None:
         sheet.gap().add(owner(lead), lead="owner    ")
-    return sheet.add(lead.because, lead="because  ")
+    facts = facts_of(lead)
+    more = len(facts) - OPENING
+    told = f"{plural(more, 'more fact')} in the entry's overview" if more > 0 else ""
+    _because(sheet, facts[:OPENING], told)
+    return sheet

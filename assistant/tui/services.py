@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -49,6 +49,8 @@ class Services:
     crash: Callable[[Exception], Path | None] = no_report
     """Writes a report about a defect and tells where."""
     version: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys that the settings change, by the id of the action, as `assistant.tui.keys` checked them."""
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,12 @@ def test_formats(firstfault: Callable[..., Any], told: Callable[..., None], stor
     told(stories["unexplained"])
     ended = firstfault("job.log", "--format", "json")
     assert json.loads(ended.out)["schema"] == "firstfault.diagnosis/1"
-    assert ended.err == "firstfault: 1 of 2 sources have problems (`sources` in the result).\n"
+    assert ended.err == (
+        "firstfault: 1 of 2 sources could not be read whole: run/rank_3.log.gz (truncated after line 41). "
+        "What could be read is diagnosed.\n"
+    )
+    # The reason for exit status 5 stands beside it, whatever the form.
+    assert firstfault("job.log").err == ended.err
     assert firstfault("job.log", "--format", "json", "--quiet").err == ""
     assert firstfault("job.log", "--format", "markdown").out.startswith("# Post-mortem")
 

@@ -157,13 +157,27 @@ def test_a_reader_that_leaves_is_no_error(root: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_device_is_a_sentence(root: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [("list",), ("-h",), ("show", "-h"), ("demo",), ("demo", "--format", "json"), ("doctor",)], ids=" ".join
+)
+def test_a_full_device_is_a_sentence(words: tuple[str, ...], root: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        process = start("list", stdout=full, cwd=root)
+        process = start(*words, stdout=full, cwd=root)
         _, errors = process.communicate()
     assert process.returncode == 2
-    assert b"No space left on device" in errors
+    assert b"The result could not be written: No space left on device" in errors
     assert b"Traceback" not in errors
+    assert b"Exception ignored" not in errors
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_nobody_to_talk_to_is_no_error(root: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "assistant", "demo"], stdout=subprocess.PIPE, stderr=full, cwd=root
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"IDENTIFIED")
 
 
 def test_ctrl_c(root: Path) -> None:
@@ -185,7 +199,12 @@ def test_ctrl_c(root: Path) -> None:
 
 
 def test_closed_streams_do_no_harm(root: Path) -> None:
-    command = f"exec '{sys.executable}' -m assistant <&-"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=root)
+    command = f"exec '{sys.executable}' -m assistant"
+    done = subprocess.run(["sh", "-c", f"{command} <&-"], capture_output=True, cwd=root)
     assert done.returncode == 2
     assert b"Nothing to read" in done.stderr
+    done = subprocess.run(["sh", "-c", f"{command} demo >&-"], capture_output=True, cwd=root)
+    assert done.returncode == 2
+    assert b"stdout is closed" in done.stderr
+    done = subprocess.run(["sh", "-c", f"{command} demo 2>&-"], capture_output=True, cwd=root)
+    assert done.returncode == 0

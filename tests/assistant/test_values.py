@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.values import fill, fill_command, values_of
-from assistant.verdict import Diagnosis, EvidenceLine, Finding
+from assistant.values import fill, fill_command, job_ids, values_of
+from assistant.verdict import Diagnosis, EntryRef, EvidenceLine, Finding, SourceInfo
 
 
 def test_values_come_from_evidence_then_place(stories: dict[str, Diagnosis]) -> None:
@@ -37,3 +37,62 @@ def test_a_command_takes_only_plain_words(hostile: str) -> None:
 @pytest.mark.parametrize("plain", ["55182", "0000:8a:00.0", "/data/run-1/ckpt_3.pt", "node-b.cluster", "user@host"])
 def test_a_command_takes_the_usual_values(plain: str) -> None:
     assert fill_command("look <path>", {"path": plain}) == f"look {plain}"
+
+
+# ---- the job's number
+
+
+def finding(text: str, *, entry: str = "slurm-time-limit", **captures: str) -> Finding:
+    line = EvidenceLine(source="job.log", line=7, text=text, captures=captures)
+    ref = EntryRef(id=entry, title="T", family="f", reviewed="2026-11-30")
+    return Finding(id="f1", role="initiating", strength="verified", entry=ref, evidence=(line,))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        finding("slurmstepd: error: *** JOB 4711 ON n1 CANCELLED ***"),
+        finding("slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED ***", id="4711.0"),
+        finding("a line", entry="other", job_id="4711"),
+        finding("export SLURM_JOB_ID=4711", entry="other"),
+        finding("JobId=4711 JobName=x", entry="other"),
+    ],
+)
+def test_the_jobs_number_has_many_names(made: Finding) -> None:
+    assert values_of(made)["jobid"] == "4711"
+    assert fill_command("sacct -j <jobid>", values_of(made)) == "sacct -j 4711"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        finding("Job 12 of JOB 4711", entry="other"),
+        finding("the job 12 of 40", entry="other"),
+        finding("no number", entry="other", id="17"),
+    ],
+)
+def test_without_one_number_the_place_stays_open(made: Finding) -> None:
+    assert "jobid" not in values_of(made)
+
+
+def test_the_jobs_number_of_another_line_or_of_the_file_serves() -> None:
+    first = finding("a fault", entry="other")
+    second = finding("*** JOB 4711 ON n1 CANCELLED ***").model_copy(update={"id": "f2"})
+    both = Diagnosis(status="identified", initiating=first, findings=(first, second))
+    assert values_of(first) == {}
+    assert values_of(first, both) == {"jobid": "4711"}
+    named = Diagnosis(status="inconclusive", sources=(SourceInfo(path="logs/slurm-815.out"),))
+    assert job_ids(named) == {"815": "verdict#run"}
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("NVRM: Xid (PCI:0000:5d:00): 74, pid=55182, NVLink: fatal", {"pci": "0000:5d:00", "pid": "55182"}),
+        ("GPU 00000000:8A:00.0 is lost", {"pci": "00000000:8A:00.0"}),
+        ("0000:5d:00 and 0000:5e:00", {}),
+        ("12:41:58.123 at 2026:01:01", {}),
+    ],
+)
+def test_what_stands_once_on_the_deciding_line_is_meant(text: str, values: dict[str, str]) -> None:
+    assert values_of(finding(text, entry="other")) == values

@@ -17,6 +17,7 @@ from assistant.tui.screens.diagnosis import DiagnosisScreen
 from assistant.tui.screens.home import HomeScreen
 from assistant.tui.services import Start
 from assistant.tui.widgets.progress_line import ProgressLine
+from assistant.tui.widgets.prompt import INVITATION, Prompt
 from tests.tui.driver import INCIDENT, Driver, FakeConversation
 
 
@@ -154,6 +155,33 @@ async def test_an_index_that_fails_is_said_and_words_must_do(
         await driver.type("why?")
         await driver.press("enter")
         await driver.until("the answer is there", lambda: "Answer 1" in driver.text("Turn.-answer"))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("size", [(40, 20), (80, 24)], ids=str)
+async def test_how_far_the_index_is_stands_where_questions_are_typed(
+    opened: Any, talk: FakeConversation, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    done = threading.Event()
+
+    def slowly(progress: Any) -> None:
+        while not done.wait(0.02):
+            progress(30, 100)
+
+    monkeypatch.setattr(talk, "prepare", slowly)
+    async with opened(size=size, start=Start((str(INCIDENT),))) as driver:
+        await driver.diagnosed()
+        prompt = driver.screen.query_one(Prompt)
+        told = "Ask (index 30 %; by words until then)"
+        await driver.until("it is said", lambda: prompt.placeholder == told)
+        # Nobody has to wait for it: questions are answered, and Esc is for what one waits for.
+        await driver.type("why?")
+        await driver.press("enter")
+        await driver.until("the answer is there", lambda: "Answer 1" in driver.text("Turn.-answer"))
+        await driver.press("escape")
+        assert "index" in driver.app.jobs
+        done.set()
+        await driver.until("it is over", lambda: prompt.placeholder == INVITATION)
 
 
 @pytest.mark.asyncio

@@ -13,10 +13,11 @@ from textual.content import Content
 from assistant.tui.case import Case, Step
 from assistant.tui.conversation import ChatConversation, is_for_check
 from assistant.tui.jobs import Job, Reporter
+from assistant.tui.pages import welcome
 from assistant.tui.reading import SaveError, matching_paths, read_text, save_case
 from assistant.tui.screens.diagnosis import section_of
 from assistant.tui.sheet import MAX_TEXT, Sheet, link, plain
-from assistant.verdict import Diagnosis
+from assistant.verdict import Diagnosis, Suspect
 from corpus.catalogue import Catalogue
 from tests.tui.driver import INCIDENT, OUTPUT, XID
 
@@ -181,3 +182,9 @@ def test_without_textual_it_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tui, "is_terminal", lambda _: True)
     with pytest.raises(tui.NoScreenError, match="package textual, which is not installed"):
         tui._interface()
+
+
+def test_without_a_first_fault_a_conversation_opens_with_the_suspect(catalogue: Catalogue) -> None:
+    suspect = Suspect(rank=3, reason="never-entered", because="It enqueued nothing after 28470.")
+    told = welcome(Case(Diagnosis(status="symptom-only", suspects=(suspect,)), catalogue)).plain
+    assert "suspect  rank 3: never entered\nIt enqueued nothing after 28470." in told

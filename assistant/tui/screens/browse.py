@@ -133,6 +133,13 @@ class BrowseScreen(BaseScreen):
         event.stop()
         self.query_one(DossierPane).walk(event.entry)
 
+    def search_for(self, text: str) -> None:
+        """Search as if it had been typed."""
+        search = self.query_one(SearchInput)
+        search.value = text
+        search.cursor_position = len(text)
+        search.focus()
+
     def open_entry(self, entry: str) -> None:
         """Show one entry."""
         self.add_class("-reading")

@@ -29,7 +29,9 @@ from assistant.tui.widgets.timeline import Timeline
 if TYPE_CHECKING:
     from assistant.chat.contract import Answer
 
-PANES: Final = {"findings": "F2 Findings", "talk": "F3 Conversation", "entry": "F4 Entry"}
+PANES: Final = {
+    "findings": "{key:findings} Findings", "talk": "{key:talk} Conversation", "entry": "{key:entry} Entry",
+}  # fmt: skip
 SHOWN_PASTE: Final = 3
 """Lines of a paste that the conversation repeats."""
 
@@ -57,7 +59,7 @@ class DiagnosisScreen(BaseScreen):
     def compose(self) -> ComposeResult:
         """Headline, pane tabs, panes, progress, keys."""
         yield Static(id="headline", markup=False)
-        yield PaneTabs(*(Tab(label, id=f"pane-{name}") for name, label in PANES.items()), active="pane-talk")
+        yield PaneTabs(*(Tab(self.told(label), id=f"pane-{name}") for name, label in PANES.items()), active="pane-talk")
         with Horizontal(id="panes"):
             yield Timeline(id="findings", classes="pane")
             yield Chat(id="talk", classes="pane -active")
@@ -67,8 +69,11 @@ class DiagnosisScreen(BaseScreen):
 
     async def on_mount(self) -> None:
         """Name the panes and show the case."""
+        if not self.query("#findings"):
+            return  # left again before it was made
         for name, label in PANES.items():
-            self.query_one(f"#{name}").border_title = label
+            self.query_one(f"#{name}").border_title = self.told(label)
+        self.show_index(self.desk.index_news)
         await self.show_case(self.case)
 
     async def show_case(self, case: Case) -> None:
@@ -151,7 +156,8 @@ class DiagnosisScreen(BaseScreen):
         word, _, rest = text.partition(" ")
         action = by_slash(word)
         if action is None:
-            self.notify(f"No command is called /{word}; Ctrl+P lists all.", severity="warning", markup=False)
+            listed = self.told("{key:palette} lists all")
+            self.notify(f"No command is called /{word}; {listed}.", severity="warning", markup=False)
         elif action.id == "save":
             self.action_save(rest.strip())
         elif action.id == "open" and rest.strip():
@@ -226,6 +232,10 @@ class DiagnosisScreen(BaseScreen):
         return dossier.entry if dossier is not None else None
 
     # ---- results
+
+    def show_index(self, news: str) -> None:
+        """Where questions are typed, for it is their answers that get better."""
+        self.query_one(Prompt).show_index(news)
 
     async def take(self, ready: JobReady) -> None:
         """An answer came, or the file was written."""

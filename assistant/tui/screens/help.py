@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,7 +13,11 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Markdown, Static
 
 from assistant.tui.actions import ACTIONS
+from assistant.tui.keys import CLOSE_HELP, told
 from assistant.tui.sheet import BOLD, MUTED, Sheet, plain
+
+if TYPE_CHECKING:
+    from assistant.tui.app import FirstfaultApp
 
 FALLBACK: Final = "diagnosis"
 BASIC: Final = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter"})
@@ -21,10 +25,10 @@ BASIC: Final = frozenset({"up", "down", "left", "right", "pageup", "pagedown", "
 
 
 class HelpScreen(ModalScreen[None]):
-    """A window over the screen; Esc and F1 close it."""
+    """A window over the screen; Esc and the key that opened it close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q", "close", "Close", tooltip="Close the help", id="close-help")
+        Binding("escape,f1,q", "close", "Close", tooltip="Close the help", id=CLOSE_HELP)
     ]
 
     def __init__(self, topic: str, keys: Sheet) -> None:
@@ -42,7 +46,8 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(id="help") as box:
             box.border_title = "Help"
             box.border_subtitle = "Esc closes"
-            yield Markdown(help_text(self.topic), open_links=False)
+            keys = cast("FirstfaultApp", self.app).keys
+            yield Markdown(told(help_text(self.topic), keys), open_links=False)
             yield Static(self.keys, id="help-keys", markup=False)
 
     def on_mount(self) -> None:

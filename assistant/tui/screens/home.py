@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
@@ -21,7 +22,7 @@ from assistant.tui.widgets.progress_line import ProgressLine
 from assistant.tui.widgets.prompt import PasteInput
 from assistant.tui.widgets.rows import Rows
 
-INTRO: Final = "Which log? Paste it, type its path, or try an incident. Nothing leaves this machine."
+INTRO: Final = "Paste a log, type its path or try an incident; nothing leaves this machine."
 
 
 class PathInput(PasteInput):
@@ -117,11 +118,13 @@ class HomeScreen(BaseScreen):
             choices.EMPTY = "No path begins like that."
             choices.set_rows([(f"path:{number}", Sheet().add(path)) for number, path in enumerate(self._matches)])
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
         """Open what was typed; with nothing typed, what the cursor of the list stands on."""
         event.stop()
         text = event.value.strip()
-        if text:
+        if is_question(text):
+            await self.desk.answer_at_home(text)
+        elif text:
             self.desk.post_message(OpenPaths((text,)))
         else:
             self.query_one(Choices).action_select()
@@ -165,6 +168,12 @@ class HomeScreen(BaseScreen):
             line.focus()
         elif self.desk.case is not None:
             await self.desk.show_screen("diagnosis")
+
+
+def is_question(text: str) -> bool:
+    """Whether a line is no path but a question: several words, none with a slash, no name of a file at the end."""
+    words = text.split()
+    return "/" not in text and (len(words) > 2 or text.endswith("?")) and not re.search(r"\.\w{1,5}$", text)
 
 
 def _demo_row(demo: Demo) -> Sheet:

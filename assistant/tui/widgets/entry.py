@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,6 +13,7 @@ from assistant.reports._words import title
 from assistant.tui import pages
 from assistant.tui.actions import bindings_of
 from assistant.tui.case import Case, Dossier
+from assistant.tui.keys import told
 from assistant.tui.sheet import BOLD, MUTED, Sheet, plain
 from assistant.tui.widgets.candidates import Candidates
 from assistant.tui.widgets.checklist import Checklist
@@ -20,6 +21,9 @@ from assistant.tui.widgets.evidence import Evidence
 from assistant.tui.widgets.page import Page
 from assistant.tui.widgets.related import Related
 from assistant.tui.widgets.tabs import CalmTabs
+
+if TYPE_CHECKING:
+    from assistant.tui.app import FirstfaultApp
 
 SECTIONS: Final = {
     "overview": "Overview",
@@ -101,7 +105,7 @@ class DossierPane(Vertical):
         return True
 
     def action_walk_back(self) -> None:
-        """Backspace."""
+        """Back to the entry one came from."""
         self.walk_back()
 
     def _show(self, case: Case, dossier: Dossier, *, is_verdict: bool = False) -> None:
@@ -113,7 +117,7 @@ class DossierPane(Vertical):
     def _title(self) -> Sheet:
         assert self.dossier is not None
         finding, head = self.dossier.finding, self.dossier.head
-        sheet = Sheet()
+        sheet, desk = Sheet(), cast("FirstfaultApp", self.app)
         if self.is_verdict:
             return sheet.add("The verdict as a whole", style=BOLD)
         name = head.title if head is not None else title(finding) if finding is not None else "Nothing is chosen"
@@ -122,7 +126,7 @@ class DossierPane(Vertical):
         notes = [finding.id if finding is not None else "not in this verdict" if self._trail else ""]
         notes += [self.dossier.entry or ""]
         sheet.add("  ".join(note for note in notes if note), style=MUTED)
-        return sheet.add("Backspace walks back" if self._trail else "", style=MUTED)
+        return sheet.add(told("{key:walk-back} walks back", desk.keys) if self._trail else "", style=MUTED)
 
     # ---- tabs
 

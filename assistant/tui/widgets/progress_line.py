@@ -16,8 +16,8 @@ class ProgressLine(Static):
     """
 
     def show_progress(self, text: str) -> None:
-        """Show how far the work is; Esc comes first, for a narrow screen cuts at the right."""
-        self.update(plain(f"Esc cancels   {text}"))
+        """Show how far the work is; how to stop it comes first, for a narrow screen cuts at the right."""
+        self.update(plain(text))
         self.add_class("-busy")
 
     def clear_progress(self) -> None:

@@ -13,6 +13,7 @@ from assistant.tui.actions import ACTIONS
 from assistant.tui.messages import Pasted, Submitted
 
 MAX_HISTORY: Final = 100
+INVITATION: Final = "Ask, paste output or a log, / for commands"
 LONG_LINE: Final = 1_000
 """A single pasted line that is longer is no question."""
 
@@ -55,7 +56,7 @@ class Prompt(PasteInput):
     def __init__(self, **settings: Any) -> None:
         super().__init__(
             select_on_focus=False,
-            placeholder="Ask, paste output or a log, / for commands",
+            placeholder=INVITATION,
             suggester=SlashSuggester(),
             **settings,
         )
@@ -70,6 +71,10 @@ class Prompt(PasteInput):
             return
         self.value = ""
         self.post_message(Submitted(text))
+
+    def show_index(self, news: str) -> None:
+        """Say in the empty line how far the index is; until it is there, answers are found by words."""
+        self.placeholder = f"Ask (index {news}; by words until then)" if news else INVITATION
 
     def remember(self, text: str) -> None:
         """Keep what was asked: of a typed number the question that it stood for."""

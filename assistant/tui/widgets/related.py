@@ -15,7 +15,7 @@ from assistant.tui.widgets.rows import Rows
 
 
 class Related(Rows):
-    """Neighbours in groups; Enter walks to one, Backspace walks back."""
+    """Neighbours in groups; one key walks to one, another back."""
 
     HELP = "related"
     OWNER = "related"

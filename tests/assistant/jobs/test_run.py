@@ -41,6 +41,14 @@ def test_streams_stay_apart_and_the_status_is_the_jobs(command: list[str], tmp_p
     assert kept["focus"] == ["tpu-ici-link-error"]
 
 
+def test_the_verdict_can_be_the_status(command: list[str]) -> None:
+    assert run(command, "--exit-code", "--", "sh", "-c", f"echo '{FAULT}'; exit 7").returncode == 10
+    assert run(command, "--exit-code", "--", "sh", "-c", f"echo '{FAULT}'").returncode == 10
+    # Nothing was printed, so there is no verdict; and `--exit-code` behind the command is the command's.
+    assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 3
+    assert run(command, "--", "sh", "-c", "exit 4", "--exit-code").returncode == 4
+
+
 def test_a_job_that_ends_well_gets_one_line(command: list[str]) -> None:
     ended = run(command, "--", "true")
     assert (ended.returncode, ended.stdout) == (0, "")

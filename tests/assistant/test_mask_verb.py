@@ -1,0 +1,63 @@
+"""`firstfault mask`: line by line, keys of many lines, long lines, pipes, what cannot be read."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.cli.mask import MAX_LINE, masked
+from assistant.masking import Masker
+
+LOG = b"""\
+/home/jdoe/run.sh on 10.0.0.7
+HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123
+-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
+QyNTUxOQAAACDx
+-----END OPENSSH PRIVATE KEY-----
+step 3 of /home/jdoe/run.sh
+"""
+MASKED = """\
+/home/user-1/run.sh on ip-1
+HF_TOKEN=[secret]
+-----BEGIN OPENSSH PRIVATE KEY-----[secret]-----END OPENSSH PRIVATE KEY-----
+step 3 of /home/user-1/run.sh
+"""
+
+
+def test_a_file(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_bytes(LOG)
+    ended = firstfault("mask", str(log))
+    assert (ended.code, ended.out) == (0, MASKED)
+    assert ended.err == "firstfault: masked secret: 2, ip: 1, user: 1; read it before you share it.\n"
+    assert firstfault("mask", "-q", str(log)).err == ""
+
+
+def test_a_pipe_and_named_hosts(firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"node-b \xff is lost"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert firstfault("mask", "--host", "node-b").out == "host-1 \ufffd is lost"
+
+
+def test_a_key_that_never_ends_takes_the_rest() -> None:
+    assert "".join(masked(LOG.splitlines(keepends=True)[:5], Masker())).endswith("PRIVATE KEY-----[secret]")
+
+
+def test_what_of_a_line_cannot_be_looked_at_is_left_out(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_bytes(b"x" * (MAX_LINE - 1) + b" password=hunter22\nnext\n")
+    out = firstfault("mask", str(log)).out
+    assert out.endswith(" ... (cut)\nnext\n")
+    assert "hunter22" not in out
+
+
+def test_a_file_that_is_not_there(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    ended = firstfault("mask", str(tmp_path / "no.log"))
+    assert (ended.code, ended.out) == (2, "")
+    assert "No such file or directory" in ended.err
