@@ -209,7 +209,8 @@ def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
             source, line = places.bus_line_of(rank, address)
             event.notes.append(f"{paths[source]}:{line} maps PCI address {address} to rank {rank}")
     if rank is None:
-        pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
+        named = next((name for name in ("pid", "task_pid", "worker_pid") if name in captures), None)
+        pid = captures[named].text if named is not None else _KERNEL_PID.sub(r"\1", event.record.message)
         rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() and len(pid) < 11 else None
         said, known = (
             places.host_of(event.source, event.record),
@@ -242,14 +243,15 @@ def _ask_text(event: Event) -> None:
 
 def _ask_launcher(event: Event, run: Run) -> None:
     """srun names host and task of the step that ended just below the line that says why."""
-    if event.host is not None or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
+    is_known = event.host is not None and event.rank is not None
+    if is_known or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
         return
     for record in run.sources[event.source].records:
         if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:
             continue
         found = _SRUN_ENDED.search(record.text)
         if found is not None:
-            event.host = found.group(1) or found.group(3)
+            event.host = event.host or found.group(1) or found.group(3)
             if event.rank is None and found.group(2):
                 event.rank = int(found.group(2))
             return

@@ -267,7 +267,7 @@ def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[
     for source, record in progress.done:
         if source == event.source and record.number > event.line:
             return True
-    if event.moment is None or (at_end and not event.kernel and event.tier <= Tier.EXCEPTION):
+    if event.moment is None or (at_end and not event.kernel):
         # What others print later says nothing of a process whose own output ends with its fault.
         return False
     later_marks = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incident_kinds.base import ANY_FOUND, S, comma, dmesg_T, iso_ns, kind, plain, syslog
+from incident_kinds.base import ANY_FOUND, S, comma, dmesg_T, kind, plain
 from incident_kinds.job import Job
 
 SILENT = ["symptom-only", "classified", "unexplained"]
@@ -220,7 +220,7 @@ def tpu_maintenance_event(i):
         else:
             ls += [f"{comma(e + S(95))} ERROR train.py:201 jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n/job:jax_worker/replica:0/task:{v}\nThe tasks have crashed. Check the task logs for an earlier error, or scheduler events (e.g. preemption, eviction) to debug further."]  # fmt: skip
         i.put(f"worker{k}.log", "\n".join(ls) + "\n")
-    i.say([*ANY_FOUND, *SILENT], line[:40], "the notice stands in the log of the worker that went away", rank=None, rank_checked=False, alt=["received SIGTERM"], never=["stopped sending heartbeats", "tasks are unhealthy"])  # fmt: skip
+    i.say(SILENT, None, "a notice in words of the site's own agent; the service names the task that went silent", suspects=[v], never=["stopped sending heartbeats", "tasks are unhealthy"])  # fmt: skip
 
 
 @kind
@@ -229,8 +229,9 @@ def spot_notice_in_node_agent(i):
     j = Job(i, nodes=2, ppn=2, style="plain")
     v = 2
     t = j.steps(j.startup(launcher=False), 16, ranks=[0, 2])
-    line = f'node-termination-handler: {{"level":"info","instance_id":"i-0{i.r.randrange(16**8):08x}","message":"Got interruption event from channel: SPOT_ITN, instance will be interrupted at {iso_ns(t + S(120))}"}}'
-    i.put(f"nth-{j.hosts[1]}.log", [f"{syslog(t - S(3000))} {j.hosts[1]} node-termination-handler[811]: started", f"{syslog(t)} {j.hosts[1]} {line}"])  # fmt: skip
+    when = f"{t + S(120):%Y-%m-%dT%H:%M:%SZ}"
+    line = f'INF Adding new event to the event store event={{"Description":"Spot ITN received. Instance will be interrupted at {when} \\n","InstanceID":"i-0{i.r.randrange(16**8):08x}","Kind":"SPOT_ITN"}}'
+    i.put(f"nth-{j.hosts[1]}.log", [f"{t - S(3000):%Y/%m/%d %H:%M:%S} INF Started watching for interruption events", f"{t:%Y/%m/%d %H:%M:%S} {line}"])  # fmt: skip
     for k in (2, 3):
         j.add(t + S(118), k, f"{comma(t + S(118))} WARNING {j.script}:90 received SIGTERM (15), stopping")
     for k in (0, 1):
@@ -238,7 +239,7 @@ def spot_notice_in_node_agent(i):
     for k in range(4):
         i.put(f"{j.host(k)}-rank{k}.log", j.of(k))
     _ = v
-    i.say(ANY_FOUND, "SPOT_ITN", "the cloud took the node back and said so two minutes before", rank_checked=False, alt=["instance will be interrupted"], never=["ncclRemoteError", "Connection closed by remote peer", "received SIGTERM"])  # fmt: skip
+    i.say(ANY_FOUND, "Spot ITN received", "the cloud took the node back and said so two minutes before", rank_checked=False, alt=["instance will be interrupted"], never=["ncclRemoteError", "Connection closed by remote peer", "received SIGTERM"])  # fmt: skip
 
 
 @kind

@@ -54,7 +54,7 @@ def gdb_all_threads_of_every_rank(i):
         p = j.pids[k]
         a = "0x00007f" + f"{i.r.randrange(16**10):010x}"
         top = [f"#0  {a} in __GI___libc_read (fd=41, buf=0x55d0, nbytes=1048576) at ../sysdeps/unix/sysv/linux/read.c:26", f"#1  {a} in _Py_read () from /usr/bin/python3.11", f"#2  {a} in _io_FileIO_readinto () from /usr/bin/python3.11"] if k == v else [f"#0  {a} in sched_yield () from /lib/x86_64-linux-gnu/libc.so.6", f"#1  {a} in cuStreamSynchronize () from /lib/x86_64-linux-gnu/libcuda.so.1", f"#2  {a} in c10d::ProcessGroupNCCL::WorkNCCL::synchronizeInternal(std::chrono::duration<long, std::ratio<1l, 1000l> >) () from /usr/lib/libtorch_cuda.so"]  # fmt: skip
-        i.put(f"gdb-{p}.txt", [f"Attaching to process {p}", f"[New LWP {p + 11}]", "[Thread debugging using libthread_db enabled]", f"Thread 2 (Thread 0x7f2a (LWP {p + 11}) \"pt_main_thread\"):", f"#0  {a} in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57", "", f"Thread 1 (Thread 0x7f2b (LWP {p}) \"python3\"):", *top, "[Inferior 1 (process %d) detached]" % p])  # fmt: skip
+        i.put(f"gdb-{p}.txt", [f"Attaching to process {p}", f"[New LWP {p + 11}]", "[Thread debugging using libthread_db enabled]", f"Thread 2 (Thread 0x7f2a (LWP {p + 11}) \"pt_main_thread\"):", f"#0  {a} in __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57", "", f"Thread 1 (Thread 0x7f2b (LWP {p}) \"python3\"):", *top, f"[Inferior 1 (process {p}) detached]"])  # fmt: skip
     i.say(SILENT, None, "one process reads a file while the others wait for its part", suspects=[v])
 
 
@@ -70,9 +70,13 @@ def kernel_stacks_of_ranks(i):
     j.notified(d + S(2), v, others[0], j.seq - 1, j.seq - 1)
     i.put("train.log", j.single())
     i.put(f"dmesg-{j.hosts[0]}.log", [f"{dmesg_T(t + S(130))} INFO: task python3:{j.pids[v]} blocked for more than 120 seconds.", f"{dmesg_T(t + S(130))}       Not tainted 5.15.0-105-generic #115-Ubuntu", f"{dmesg_T(t + S(130))} Call Trace:", f"{dmesg_T(t + S(130))}  rpc_wait_bit_killable+0x24/0xb0 [sunrpc]"])  # fmt: skip
-    i.say([*ANY_FOUND, *SILENT], None, "a blocked task of one rank's pid and equal counters", suspects=[] , never=["Watchdog caught"])  # fmt: skip
-    i.truth["line"], i.truth["line_alt"] = "blocked for more than 120 seconds", []
-    i.truth["rank"], i.truth["rank_checked"] = v, True
+    i.say(
+        SILENT,
+        None,
+        "a blocked task with the pid of the rank whose counters are equal",
+        suspects=[v],
+        never=["Watchdog caught"],
+    )
 
 
 @kind
