@@ -196,6 +196,7 @@ def _length(seconds: float) -> str:
 def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
     """Mark faults that the job survived: it went on, or it finished afterwards."""
     ends = [max((record.number for record in source.records if record.message), default=0) for source in run.sources]
+    parts = _older_parts(run.paths)
     own: dict[tuple[str, int], set[int]] = {}
     for event in events:
         if event.head is not None:
@@ -208,13 +209,24 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
                 _ROTATED.search(run.paths[event.source]) is None
                 and ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
             )
-            event.recovered = _survived(event, progress, clock, frozenset(lines), at_end=at_end)
+            event.recovered = _survived(event, progress, clock, frozenset(lines), parts[event.source], at_end=at_end)
             event.recovered = event.recovered or _is_teardown(event, progress)
     _take_back(events, progress)
     current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
     if not any(event.tier <= Tier.ERROR_LINE and not event.recovered for event in current):
         for event in events:
             event.recovered = event.recovered or event.superseded
+
+
+def _older_parts(paths: Sequence[str]) -> list[frozenset[int]]:
+    """Each source with the rotated parts of the same log that were written before it."""
+    of_base: dict[str, list[int]] = {}
+    parts = []
+    for index, path in enumerate(paths):
+        same = of_base.setdefault(_ROTATED.sub("", path), [])
+        same.append(index)
+        parts.append(frozenset(same) if len(same) < 200 else frozenset({index}))
+    return parts
 
 
 BUFFERED_STEPS = 5
@@ -260,7 +272,9 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
     ]
 
 
-def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[int], *, at_end: bool) -> bool:
+def _survived(
+    event: Event, progress: Progress, clock: RunClock, own: frozenset[int], same_log: frozenset[int], *, at_end: bool
+) -> bool:
     is_notice = event.head is not None and event.head.announces
     if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
         return True
@@ -272,7 +286,7 @@ def _survived(event: Event, progress: Progress, clock: RunClock, own: frozenset[
         return False
     later_marks = 0
     for mark in progress.marks:
-        if mark.source == event.source or is_notice:
+        if mark.source in same_log or is_notice:
             continue
         moment = clock.at(mark.source, mark.line)
         gap = event.moment.before(moment) if moment is not None else None

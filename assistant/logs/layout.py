@@ -167,7 +167,23 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
         for pid, local in places.local_of_pid.items():
             places.rank_of_pid.setdefault(pid, local)
     _hosts_from_names(places, paths)
+    _share_over_parts(places, paths)
     return places
+
+
+_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
+
+
+def _share_over_parts(places: Places, paths: Sequence[str]) -> None:
+    """Parts that rotation made of one log are of the same rank and host; only the oldest holds the start-up lines."""
+    for known in (places.source_rank, places.source_host):
+        bases: dict[str, set[object]] = {}
+        for index, value in known.items():
+            bases.setdefault(_ROTATED.sub("", paths[index]), set()).add(value)
+        for index, path in enumerate(paths):
+            values = bases.get(_ROTATED.sub("", path), set())
+            if index not in known and len(values) == 1:
+                known[index] = next(iter(values))  # type: ignore[assignment]
 
 
 def _rank_from_path(path: str) -> int | None:
@@ -342,9 +358,12 @@ _NOT_A_HOST = re.compile(
 )
 
 
+_SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
+
+
 def _host_in_name(stem: str) -> str | None:
     """The host that a file name like `ip-10-4-17-87-rank1.log` names beside its rank."""
-    rest = _FILE_RANK.sub("", stem).strip("._-")
+    rest = _SUFFIX.sub("", _FILE_RANK.sub("", stem)).strip("._-")
     looks_like_host = re.fullmatch(r"[a-z][a-z0-9\-]*\d[a-z0-9\-.]*", rest) is not None
     return rest if looks_like_host and _NOT_A_HOST.match(rest) is None else None
 
@@ -361,7 +380,7 @@ def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
             match = found.group(1) if found else None
-        if match is None and index in places.source_rank:
+        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
             match = _host_in_name(PurePosixPath(name).stem)
         if match is not None:
             places.source_host[index] = match
