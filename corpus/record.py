@@ -106,10 +106,16 @@ _COMPOSE = re.compile(r"([A-Za-z][\w.\-]{0,80}?)(?:-\d{1,3})? {0,24}\| (?=\S)")
 _PDSH = re.compile(
     r"(?=[\w\-]{0,60}[\d\-])((?:node|host|worker|gpu|compute|dgx|hgx|ip-|cn|nid|slurm|server|trainer|head|master|rack)[\w\-]{0,60}(?:\.[\w.\-]{1,60})?): (?=\S)"
 )
+_SLURMSTEPD = re.compile(r"slurm(?:step)?d-([\w.\-]{1,80}): (?=\S)")
+_WRAPPERS = ("stdout F", "stderr F", "stdout P", "stderr P", "[pod/")
+"""What a container runtime puts before a line; a launcher's label may follow it."""
 _SYSLOG_TAG = re.compile(
     r"(?P<host>[\w.\-]{1,128}) (?P<program>[\w./\-]{1,64}(?:\([\w.\-]{1,32}\))?)(?:\[(?P<pid>\d{1,10})\])?: "
 )
 _KERNEL_TAG = re.compile(r"(?P<host>[\w.\-]{1,128}) kernel: ")
+_LABELS = (
+    (_SRUN_LABEL, "task"), (_TASK_BAR, "task"), (_COMPOSE, "container"), (_SLURMSTEPD, "host"), (_PDSH, "host"),
+)  # fmt: skip
 _VLLM_WORKER = re.compile(r"^(?:Vllm)?Worker_TP(\d{1,4})$")
 _MESSAGE_KEYS = ("message", "msg", "log", "event", "textPayload", "MESSAGE", "text", "error")
 _NESTED_KEYS = ("fields", "record", "payload", "jsonPayload")
@@ -237,11 +243,13 @@ def _level(word: str) -> str:
 class _Reader:
     """State while the prefixes of one line are taken off."""
 
-    __slots__ = ("fields", "position", "text")
+    __slots__ = ("fields", "may_be_labelled", "position", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.may_be_labelled = True
+        """Whether a launcher's label may stand here: at the start of a line, or behind a container runtime's prefix."""
         self.fields: dict[str, int | str | Stamp] = {}
 
     def put(self, name: str, value: int | str | Stamp) -> None:
@@ -256,7 +264,7 @@ class _Reader:
         start = self.position
         while start < len(text) and text[start] in " \t":
             start += 1
-        return self._stamp(start) or self._prefix(start) or (self.position == 0 and self._launcher())
+        return self._stamp(start) or self._prefix(start) or (self.may_be_labelled and self._launcher(start))
 
     def _stamp(self, start: int) -> bool:
         if start >= len(text := self.text) or text[start] not in "[0123456789IWEFVJFMASONDT":
@@ -270,6 +278,7 @@ class _Reader:
         if found.level:
             self.put("level", _level(found.level))
         self.position = found.end
+        self.may_be_labelled = False
         if "program" not in self.fields:
             self._tag(found.end)
         return True
@@ -290,6 +299,7 @@ class _Reader:
         found = _PREFIX.match(self.text, start)
         if found is None:
             return False
+        self.may_be_labelled = self.text.startswith(_WRAPPERS, start)
         for group, field in _PREFIX_FIELDS[found.lastindex or 0]:
             value = found[group]
             if value is not None:
@@ -315,9 +325,10 @@ class _Reader:
         elif field in {"host", "container"}:
             self.put(field, value)
 
-    def _launcher(self) -> bool:
-        for pattern, name in ((_SRUN_LABEL, "task"), (_TASK_BAR, "task"), (_COMPOSE, "container"), (_PDSH, "host")):
-            found = pattern.match(self.text)
+    def _launcher(self, start: int) -> bool:
+        self.may_be_labelled = False
+        for pattern, name in _LABELS:
+            found = pattern.match(self.text, start if self.position else 0)
             if found is not None:
                 value = found.group(1)
                 self.put(name, int(value) if name == "task" else value)

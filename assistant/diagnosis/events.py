@@ -15,7 +15,7 @@ from itertools import pairwise
 from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
-from assistant.logs.episodes import Episode
+from assistant.logs.episodes import Episode, read_exception
 from assistant.logs.layout import Places, attempt_from_path
 from corpus.head import Head
 from corpus.match import Hit
@@ -34,7 +34,10 @@ _PEER_LOST = re.compile(
 )
 """Wording by which a process says that another one went away or did not come."""
 _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
+_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _DIGITS = re.compile(r"\d+")
+_RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
+_AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
 MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
 _PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
@@ -210,7 +213,8 @@ def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
             source, line = places.bus_line_of(rank, address)
             event.notes.append(f"{paths[source]}:{line} maps PCI address {address} to rank {rank}")
     if rank is None:
-        pid = captures["pid"].text if "pid" in captures else _KERNEL_PID.sub(r"\1", event.record.message)
+        named = next((name for name in ("pid", "task_pid", "worker_pid") if name in captures), None)
+        pid = captures[named].text if named is not None else _KERNEL_PID.sub(r"\1", event.record.message)
         rank = places.rank_of_pid.get(int(pid)) if pid.isdigit() and len(pid) < 11 else None
         said, known = (
             places.host_of(event.source, event.record),
@@ -243,14 +247,15 @@ def _ask_text(event: Event) -> None:
 
 def _ask_launcher(event: Event, run: Run) -> None:
     """srun names host and task of the step that ended just below the line that says why."""
-    if event.host is not None or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
+    is_known = event.host is not None and event.rank is not None
+    if is_known or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
         return
     for record in run.sources[event.source].records:
         if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:
             continue
         found = _SRUN_ENDED.search(record.text)
         if found is not None:
-            event.host = found.group(1) or found.group(3)
+            event.host = event.host or found.group(1) or found.group(3)
             if event.rank is None and found.group(2):
                 event.rank = int(found.group(2))
             return
@@ -312,22 +317,28 @@ def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
 def _second_starts(records: Sequence[Record]) -> list[int]:
     """Where the first line of a source stands again: another job's log was appended to it.
 
-    Ranks that all print the same first line do so at once; only a repeat far
-    below, as the first of its kind after other lines, starts a new log.
+    Ranks that all print the same first line are no restart: the line must come
+    again from the same process, rank and pod, as far as it says, and be no error.
     """
     first = next((record for record in records if len(record.message) >= MIN_START), None)
-    if first is None or first.number > 5:
+    if first is None or first.number > 5 or not _START.search(first.message):
         return []
-    wanted = _opening(first.message)
-    places = [record.number for record in records if _opening(record.message) == wanted]
-    if len(places) > MAX_STARTS or not _START.search(first.message):
+    if first.level in {"ERROR", "FATAL"} or _STEPS.search(first.message) or read_exception(first) is not None:
+        return []
+    wanted = _start_of(first)
+    places = [
+        record.number for record in records if record.message[:4] == first.message[:4] and _start_of(record) == wanted
+    ]
+    if len(places) > MAX_STARTS:
         return []
     return [line - 1 for before, line in pairwise(places) if line - before > 1]
 
 
-def _opening(message: str) -> str:
-    """How a line begins, numbers aside; of a command typed at a prompt, the command."""
-    return _DIGITS.sub("#", _PROMPT.sub("", message[:400]))[:60]
+def _start_of(record: Record) -> tuple[object, ...]:
+    """By what a first line is known again: who prints it, and its text without the numbers that change."""
+    typed = _PROMPT.sub("", record.message[:400])  # of a command typed at a prompt, the command
+    kept = _RANK_NUMBER.sub(lambda found: found.group().translate(_AS_LETTERS), typed)
+    return (record.rank, record.task, record.container, record.host, _DIGITS.sub("#", kept)[:60])
 
 
 def _attempt(event: Event, run: Run, restarts: dict[int, list[int]]) -> int:

@@ -29,6 +29,8 @@ _NOTIFY = re.compile(r"has not received the Notify record from remote rank \[(\d
 _HCCL_RANK = re.compile(r"\brank(?:Id|_id)?:? ?\[(\d{1,6})\]|localRank\[(\d{1,6})\]")
 _RAS_COUNT = re.compile(r"(\d{1,7}) ranks? (?:have|has) launched up to operation (\d{1,15})")
 _RAS_RANK = re.compile(r"^Rank (\d{1,6})(?: -- GPU \d{1,3}| --)? managed by process (\d{1,10})(?: on node ([\w.\-]+))?")
+_TASKS_FOLLOW = re.compile(r"[Ss]ome timed out task names:|[Tt]asks? (?:are|is) unhealthy|timed out tasks?:")
+_TASK = re.compile(r"/job:\w{1,40}/replica:\d{1,6}/task:(\d{1,6})")
 MAX_NAMED = 16
 
 
@@ -46,10 +48,12 @@ def out_of_step(sources: Sequence[Iterable[Record]], places: Places, paths: Sequ
     votes, waits = _Votes(), dict[int, set[int]]()
     found: list[Suspect] = []
     for index, records in enumerate(sources):
-        ras = _Ras()
+        ras, tasks = _Ras(), _Tasks()
         for record in records:
             text = record.text
             place = f"{paths[index]}:{record.number}"
+            if "task" in text:
+                found += tasks.read(record, place)
             if "CollectiveFingerPrint(" in text:
                 _vote(votes, text, place)
             elif "monitoredBarrier" in text:
@@ -161,3 +165,29 @@ class _Ras:
         highest = max(operation for _, operation in self.counts)
         because = f"{place}: RAS lists it among the ranks that launched fewer than {highest} operations"
         return [Suspect(rank=int(rank.group(1)), host=rank.group(3), reason="never-entered", because=because)]
+
+
+class _Tasks:
+    """Reads which tasks JAX's coordination service waited for (tsl/distributed_runtime/coordination)."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.reason: SuspectReason = "absent"
+
+    def read(self, record: Record, place: str) -> list[Suspect]:
+        text = record.text
+        announced = _TASKS_FOLLOW.search(text)
+        if announced is not None:
+            self.lines = MAX_NAMED
+            self.reason = "silent" if "unhealthy" in announced.group() else "absent"
+            text = text[announced.end() :]
+        elif self.lines <= 0 or not record.message.startswith("/job:"):
+            self.lines = 0
+            return []
+        self.lines -= 1
+        because = f"{place}: the coordination service lists its task as one that " + (
+            "stopped sending heartbeats" if self.reason == "silent" else "did not come to the barrier"
+        )
+        return [
+            Suspect(rank=int(task), reason=self.reason, because=because) for task in _TASK.findall(text)[:MAX_NAMED]
+        ]

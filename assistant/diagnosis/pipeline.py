@@ -23,12 +23,14 @@ from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
+from assistant.diagnosis.recovery import mark_recovered
 from assistant.diagnosis.runinfo import run_info, source_infos
+from assistant.diagnosis.scopes import mark_scopes
 from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing
 from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
-from assistant.diagnosis.window import mark_recovered, mark_unrelated
+from assistant.diagnosis.window import mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
@@ -152,6 +154,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_harmless(run, facts.events)
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)
+    mark_scopes(run, facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))

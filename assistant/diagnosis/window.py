@@ -1,17 +1,14 @@
-"""The job window: which events belong to this job, and which the job survived.
+"""The job window: which events belong to this job.
 
 A kernel or platform event outside the time of the job's own sources is
 unrelated; one that cannot be placed in time is a suspect, never identified.
-Process ids tell another job's kill on a shared node from ours. A fault after
-which the job made lasting progress is recovered.
+Process ids tell another job's kill on a shared node from ours.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Progress, is_weak
@@ -80,7 +77,6 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = foreign
 
 
-_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 _POD = re.compile(r"\bpods?/([\w.\-]+)")
 
 
@@ -155,7 +151,7 @@ def _mark_other_nodes(events: Sequence[Event], cluster: set[int], places: Places
 def _completed_at(events: Sequence[Event], progress: Progress, clock: RunClock, kernel: set[int]) -> Moment | None:
     """When the job said that it had completed, if nothing of its own failed after that."""
     own = [event for event in events if event.source not in kernel and not event.quiet and event.tier <= Tier.EXCEPTION]
-    found = [(source, record) for source, record in _last_words(progress.done, own) if source not in kernel]
+    found = [(source, record) for source, record in last_words(progress.done, own) if source not in kernel]
     moments = [moment for source, record in found if (moment := clock.at(source, record.number)) is not None]
     return max(moments, key=lambda moment: moment.seconds, default=None)
 
@@ -194,62 +190,7 @@ def _length(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
-    """Mark faults that the job survived: it went on, or it finished afterwards."""
-    ends = [max((record.number for record in source.records if record.message), default=0) for source in run.sources]
-    own: dict[tuple[str, int], set[int]] = {}
-    for event in events:
-        if event.head is not None:
-            own.setdefault((event.head.id, event.source), set()).add(event.line)
-    progress = replace(progress, done=_last_words(progress.done, events))
-    later = _LaterMarks(progress, clock)
-    for event in events:
-        if not event.unrelated:
-            lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
-            at_end = (
-                _ROTATED.search(run.paths[event.source]) is None
-                and ends[event.source] <= (event.episode.last if event.episode else event.line) + 2
-            )
-            event.recovered = _survived(event, progress, clock, later, frozenset(lines), at_end=at_end)
-            event.recovered = event.recovered or _is_teardown(event, progress)
-    _take_back(events, progress)
-    current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
-    if not any(event.tier <= Tier.ERROR_LINE and not event.recovered for event in current):
-        for event in events:
-            event.recovered = event.recovered or event.superseded
-
-
-BUFFERED_STEPS = 5
-"""Steps that other ranks may still print after a fault, because they ran ahead or their output was buffered."""
-
-
-def _take_back(events: Sequence[Event], progress: Progress) -> None:
-    """A fault that only other ranks' last steps follow, and then their timeouts, was not survived."""
-    opened = [event for event in events if not (event.recovered or event.unrelated or event.quiet)]
-    waiting = [event for event in opened if event.tier == Tier.CONSEQUENCE]
-    if not waiting or any(event.tier <= Tier.EXCEPTION for event in opened):
-        return
-    for event in events:
-        may_cause = event.head is not None and event.head.kind == "failure" and event.head.role != "downstream"
-        if not (event.recovered and may_cause and event.tier == Tier.FAILURE):
-            continue
-        steps = {
-            mark.step
-            for mark in progress.marks
-            if mark.source == event.source and event.line < mark.line and mark.step is not None
-        }
-        own_source = [other for other in waiting if other.source == event.source and other.line > event.line]
-        if own_source and 0 < len(steps) <= BUFFERED_STEPS:
-            event.recovered = False
-
-
-def _is_teardown(event: Event, progress: Progress) -> bool:
-    """Whether peers only lost each other after the source had said that the job completed."""
-    said = [record.number for source, record in progress.done if source == event.source]
-    return event.tier == Tier.CONSEQUENCE and bool(said) and min(said) < event.line
-
-
-def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> list[tuple[int, Record]]:
+def last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> list[tuple[int, Record]]:
     """Lines of completion that no failed worker or uncaught exception of the same source follows."""
     fatal: dict[int, int] = {}
     for event in events:
@@ -260,64 +201,3 @@ def _last_words(done: Sequence[tuple[int, Record]], events: Sequence[Event]) -> 
         for source, record in done
         if record.number > fatal.get(source, 0) and not is_weak(record.message)
     ]
-
-
-def _flushed_late(event: Event, progress: Progress, clock: RunClock) -> frozenset[int]:
-    """Lines of progress that stand below a fault although their own time is before it: a buffer written late."""
-    printed = clock.at(event.source, event.line)
-    if printed is None:
-        return frozenset()
-    found = set()
-    for mark in progress.marks:
-        if mark.source == event.source and mark.line > event.line:
-            moment = clock.at(mark.source, mark.line)
-            gap = printed.before(moment) if moment is not None else None
-            if gap is not None and gap < 0:
-                found.add(mark.line)
-    return frozenset(found)
-
-
-class _LaterMarks:
-    """Times of the signs of progress, so that those after an event are counted without a look at each of them."""
-
-    def __init__(self, progress: Progress, clock: RunClock) -> None:
-        self._all: dict[str, list[float]] = {}
-        self._own: dict[tuple[str, int], list[float]] = {}
-        for mark in progress.marks:
-            moment = clock.at(mark.source, mark.line)
-            if moment is not None:
-                self._all.setdefault(moment.axis, []).append(moment.seconds)
-                self._own.setdefault((moment.axis, mark.source), []).append(moment.seconds)
-        for seconds in (*self._all.values(), *self._own.values()):
-            seconds.sort()
-
-    def elsewhere(self, source: int, moment: Moment, gap: float) -> int:
-        """How many signs in other sources are more than `gap` seconds after a moment of this one."""
-        every = self._all.get(moment.axis, [])
-        own = self._own.get((moment.axis, source), [])
-        after = moment.seconds + gap
-        return len(every) - bisect_right(every, after) - len(own) + bisect_right(own, after)
-
-
-def _survived(
-    event: Event, progress: Progress, clock: RunClock, later: _LaterMarks, own: frozenset[int], *, at_end: bool
-) -> bool:
-    is_notice = event.head is not None and event.head.announces
-    if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
-        flushed = _flushed_late(event, progress, clock)
-        if not flushed or progress.goes_on_after(event.source, event.line, ignoring=own | flushed):
-            return True
-    for source, record in progress.done:
-        if source == event.source and record.number > event.line:
-            return True
-    if event.moment is None or (at_end and not event.kernel and event.tier <= Tier.EXCEPTION):
-        # What others print later says nothing of a process whose own output ends with its fault.
-        return False
-    if not is_notice and later.elsewhere(event.source, event.moment, GRACE_S / 2) >= 3:
-        return True
-    for source, record in progress.done:
-        moment = clock.at(source, record.number)
-        gap = event.moment.before(moment) if moment is not None and source != event.source else None
-        if gap is not None and gap > 0:
-            return True
-    return False

@@ -107,6 +107,8 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
         only_clock = not any(r.time is not None and r.time.kind in {"absolute", "yearless"} for r in records)
         wall: Moment | None = None
         boot: float | None = None
+        stamped: Moment | None = None
+        last_of: dict[tuple[object, ...], Moment] = {}
         for record in records:
             rtc = _RTC.search(record.message) if record.time is not None and record.time.kind == "monotonic" else None
             if rtc is not None and record.time is not None:
@@ -116,13 +118,33 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
             if moment is not None and boot is not None and moment.axis.startswith("boot:"):
                 moment = Moment("wall", boot + moment.seconds)
             if moment is None:
-                continue
-            if moment.axis == "wall":
-                wall = moment
+                moment = _inherited(record, last_of, stamped)
+                if moment is None or moment is clock.moments[-1]:
+                    continue
+            else:
+                stamped = moment
+                last_of[_owner(record)] = moment
+                if moment.axis == "wall":
+                    wall = moment
             clock.lines.append(record.number)
             clock.moments.append(moment)
         clocks.append(clock)
     return RunClock(clocks)
+
+
+def _owner(record: Record) -> tuple[object, ...]:
+    return (record.container, record.rank if record.container is None else None, record.task)
+
+
+def _inherited(record: Record, last_of: dict[tuple[object, ...], Moment], stamped: Moment | None) -> Moment | None:
+    """The time of a line that has none: not before the last line of its own rank or pod, nor before the line above it.
+
+    In a file of several pods the line above may come from one whose output lags behind.
+    """
+    own = last_of.get(_owner(record))
+    if own is None or stamped is None or own.axis != stamped.axis:
+        return stamped
+    return own if own.seconds > stamped.seconds else stamped
 
 
 def _anchor(sources: Sequence[Sequence[Record]]) -> float | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from assistant.logs.mappings import Placed, read_mapping
 from corpus.record import Record
 
 _NCCL_RANK = re.compile(
@@ -61,6 +62,8 @@ class Places:
     rank_of_pid: dict[int, int] = field(default_factory=dict)
     host_of_rank: dict[int, str] = field(default_factory=dict)
     host_of_pid: dict[int, str] = field(default_factory=dict)
+    local_of_pid: dict[int, int] = field(default_factory=dict)
+    """Local ranks of processes that a launcher of one node started."""
     of_container: dict[str, set[int]] = field(default_factory=dict)
     """Ranks seen in the lines of a container or pod."""
     failures: list[Failure] = field(default_factory=list)
@@ -159,8 +162,28 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.
         places.source_rank = {index: rank for index, rank in places.source_rank.items() if rank < places.world_size}
+    if len(places.hosts) <= 1:
+        # On a single node the local rank is the rank.
+        for pid, local in places.local_of_pid.items():
+            places.rank_of_pid.setdefault(pid, local)
     _hosts_from_names(places, paths)
+    _share_over_parts(places, paths)
     return places
+
+
+_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
+
+
+def _share_over_parts(places: Places, paths: Sequence[str]) -> None:
+    """Parts that rotation made of one log are of the same rank and host; only the oldest holds the start-up lines."""
+    for known in (places.source_rank, places.source_host):
+        bases: dict[str, set[object]] = {}
+        for index, value in known.items():
+            bases.setdefault(_ROTATED.sub("", paths[index]), set()).add(value)
+        for index, path in enumerate(paths):
+            values = bases.get(_ROTATED.sub("", path), set())
+            if index not in known and len(values) == 1:
+                known[index] = next(iter(values))  # type: ignore[assignment]
 
 
 def _rank_from_path(path: str) -> int | None:
@@ -181,8 +204,11 @@ def attempt_from_path(path: str) -> int | None:
 def _read_records(places: Places, source: int, records: Iterable[Record]) -> None:
     table = _Table(places, source)
     prefix_ranks: set[int] = set()
+    own_ranks: set[int] = set()
     for record in records:
         message = record.message
+        for placed in read_mapping(record):
+            _take(places, placed, own_ranks)
         if record.rank is not None:
             prefix_ranks.add(record.rank)
             _seen_together(places, record)
@@ -203,11 +229,44 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
         if "host" in message and "rank" in message:
             _read_started(places, record)
         table.read(record)
+    _compare_with_name(places, source, prefix_ranks, own_ranks)
+
+
+def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:
+    """Keep what a line maps; the first line that says something is believed."""
+    if placed.is_own and placed.rank is not None:
+        own_ranks.add(placed.rank)
+    if placed.world is not None and not placed.is_own:
+        places.world_size = max(places.world_size or 0, placed.world)
+    if placed.rank is not None and placed.pid is not None:
+        places.rank_of_pid.setdefault(placed.pid, placed.rank)
+    if placed.pid is not None and not placed.is_own:
+        places.pids.add(placed.pid)
+    if placed.host is not None:
+        places.hosts.add(placed.host)
+        if placed.rank is not None:
+            places.host_of_rank.setdefault(placed.rank, placed.host)
+        if placed.pid is not None:
+            places.host_of_pid.setdefault(placed.pid, placed.host)
+    if placed.local_rank is not None and placed.pid is not None:
+        places.local_of_pid.setdefault(placed.pid, placed.local_rank)
+
+
+def _compare_with_name(places: Places, source: int, prefix_ranks: set[int], own_ranks: set[int]) -> None:
+    """What a file's name says of its rank against what its lines say; a source that speaks of one rank is that rank's."""
     named = places.source_rank.get(source)
-    if named is not None and len(prefix_ranks) == 1 and named not in prefix_ranks:
+    said = prefix_ranks or own_ranks
+    if len(said) != 1:
+        return
+    (rank,) = said
+    if named is not None and named != rank:
         places.conflicts.append(
-            f"a file name says rank {named}, all its lines say rank {min(prefix_ranks)}; the lines are believed"
+            f"a file name says rank {named}, all its lines say rank {rank}; the lines are believed"
+            if prefix_ranks
+            else f"a file name says rank {named}, the program in it says rank {rank}; the program is believed"
         )
+    if not prefix_ranks:
+        places.source_rank[source] = rank
 
 
 def _seen_together(places: Places, record: Record) -> None:
@@ -299,9 +358,12 @@ _NOT_A_HOST = re.compile(
 )
 
 
+_SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
+
+
 def _host_in_name(stem: str) -> str | None:
     """The host that a file name like `ip-10-4-17-87-rank1.log` names beside its rank."""
-    rest = _FILE_RANK.sub("", stem).strip("._-")
+    rest = _SUFFIX.sub("", _FILE_RANK.sub("", stem)).strip("._-")
     looks_like_host = re.fullmatch(r"[a-z][a-z0-9\-]*\d[a-z0-9\-.]*", rest) is not None
     return rest if looks_like_host and _NOT_A_HOST.match(rest) is None else None
 
@@ -318,7 +380,7 @@ def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
             match = found.group(1) if found else None
-        if match is None and index in places.source_rank:
+        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
             match = _host_in_name(PurePosixPath(name).stem)
         if match is not None:
             places.source_host[index] = match

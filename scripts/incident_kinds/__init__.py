@@ -18,6 +18,9 @@ _MODULES = (
     "errors",
     "mixed",
     "hangs",
+    "field_cluster",
+    "field_hangs",
+    "field_nodes",
 )
 
 for _name in _MODULES:
