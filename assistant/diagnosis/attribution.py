@@ -169,7 +169,7 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
     opened = [group for group in groups if group.key[2] == "open" and not group.is_quiet]
     for effect in opened:
         effect.explained_by = [cause for cause in opened if explains(cause, effect, graph)]
-    candidates = _candidates(opened)
+    candidates = _candidates(opened, graph)
     initiating = _first(candidates, graph)
     independent, downstream = [], []
     for group in opened:
@@ -207,7 +207,7 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
     return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
 
 
-def _candidates(opened: Sequence[Group]) -> list[Group]:
+def _candidates(opened: Sequence[Group], graph: CausalGraph) -> list[Group]:
     """Groups that may be the first fault: the strongest kind of evidence that is there."""
     consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE or _is_interruption(group)]
     free = [
@@ -215,11 +215,30 @@ def _candidates(opened: Sequence[Group]) -> list[Group]:
         for group in opened
         if group.tier <= Tier.ERROR_LINE and not any(_follows(group, consequence) for consequence in consequences)
     ]
-    strong = [group for group in free if group.tier <= Tier.EXCEPTION]
+    strong = _louder([group for group in free if group.tier <= Tier.EXCEPTION], graph)
     lines = [group for group in free if group.tier == Tier.ERROR_LINE]
     if not strong:
         return lines
     return strong + [line for line in lines if any(_leads_to(line, group) for group in strong)]
+
+
+def _louder(strong: list[Group], graph: CausalGraph) -> list[Group]:
+    """Leave out what only slows a run, or was told as a warning, where something that ends runs is there as well.
+
+    An edge from it to what ended the run keeps it: then it is where that began.
+    """
+    ends = [group for group in strong if not _is_soft(group)]
+    return [group for group in strong if group in ends or not ends or any(explains(group, end, graph) for end in ends)]
+
+
+def _is_soft(group: Group) -> bool:
+    head, record = group.head, group.first.record
+    if head is None or head.kind != "failure" or group.first.kernel:
+        return False
+    # Numbers that went wrong end a run later, edge or not; a lost share of the speed does not.
+    only_slows = head.slows and head.family != "numerics"
+    # NCCL calls all that it prints a warning, and says there first what others only pass on.
+    return only_slows or (record.level == "WARNING" and "NCCL WARN" not in record.text)
 
 
 def _is_interruption(group: Group) -> bool:

@@ -32,7 +32,7 @@ _DONE = re.compile(
     r"(?:[Tt]raining|[Ff]ine-?tuning|[Jj]ob|[Rr]un|[Ee]valuation|[Pp]retraining|[Ww]orkflow|[Bb]enchmark|[Ss]cript|[Pp]rocess|[Tt]est|[Cc]opy|[Dd]ownload|[Ee]xperiment|worker)s? (?:is |was |has |have )?(?:now )?(?:done|complete[d]?|finished|succeeded|successful)\b"
     r"|\b(?:[Ff]inished|[Cc]ompleted) (?:training|successfully|run|evaluation|all|the run|job)|completed successfully|[Ss]uccessfully (?:installed|built|completed|trained|finished)"
     r"|'train_runtime'|\btrain_runtime\b|`Trainer\.fit` stopped|\[after training is done\]|exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? 0\b|returned 0\b|\bSUCCEEDED\b|[Jj]ob [\w.\-/]+ succeeded\b|\bCOMPLETED\b"
-    r"|^(?:All )?[Dd]one[.!]?$|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
+    r"|^(?:All )?[Dd]one(?:[.!]?$|, \w+ (?:saved|written)\b)|# Avg bus bandwidth|Avg bus bandwidth|Out of bounds values : 0 OK|Total training time|Test PASSED|\bPASS(?:ED)?$|^sent [\d,]+ bytes|Run summary|Fine-tuning took|All tests passed|Successfully tagged|Finished processing|[Ww]riting (?:final )?outputs|Training took|exiting program at iteration"
 )
 # Most lines hold none of these pieces; looking for them first is ten times cheaper.
 _DONE_PIECES = (

@@ -15,6 +15,7 @@ CATALOGUE = catalogue_of(
     head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79,"), causes=("watchdog",)),
     head("killer", signature("Out of memory: Killed process {pid:int} ({comm:name})"), causes=("killed",)),
     head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream", causes=("failed",)),
+    head("few", signature("fewer GPUs than asked for")),
     head("throttle", signature("clocks reduced by thermal slowdown"), slows=True),
     head("killed", signature("exited with code 137"), kind="class", role="either"),
     head("failed", signature("ChildFailedError"), kind="wrapper", role="downstream"),
@@ -210,3 +211,18 @@ def test_a_program_that_says_what_it_uses_instead_goes_on(tmp_path: Path, words:
         job=f"exited with code 137 is what the probe said\n{words}\nmodel ready\nperplexity 6.1\nwrote results",
     )
     assert result.initiating is None
+
+
+@pytest.mark.parametrize(
+    ("soft", "expected"),
+    [
+        ("clocks reduced by thermal slowdown", ("identified", "oom", 3)),
+        ("WARNING: fewer GPUs than asked for", ("identified", "oom", 3)),
+        ("fewer GPUs than asked for", ("identified", "few", 1)),
+    ],
+)
+def test_what_was_only_warned_of_gives_way_to_what_ended_the_run(
+    tmp_path: Path, soft: str, expected: tuple[str, str, int]
+) -> None:
+    result = verdict(tmp_path, job=f"{soft}\nloading the model\n[rank3]: {OOM}")
+    assert first(result) == expected

@@ -15,7 +15,7 @@ CATALOGUE = catalogue_of(
     head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), causes=("watchdog",)),
     head("space", signature("No space left on device"), kind="class", role="either"),
     head("notice", signature("instance will be terminated at {when:name}"), announces=True, scope="platform"),
-    head("nan", signature("loss {value:name=nan}"), slows=True),
+    head("nan", signature("loss {value:name=nan}"), slows=True, family="numerics"),
     head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream"),
     head("abort", signature("terminate called after throwing"), kind="class", role="either", ends=True),
     head("dropped", signature("the launcher dropped this step"), role="initiating", scope="platform"),
