@@ -32,6 +32,9 @@ COMMON = 4
 """Hits of one literal in a block from which the short way is tried."""
 MOST_RANK_HITS = 4096
 """Hits of a text that are kept because they bring a new rank; the set of ranks is exact beyond it."""
+MOST_ON_LINE = 32
+"""Hits of one literal on one line that are looked up: a line that repeats it thousands of times is read once anyway,
+and each look-up costs as much as the line is long."""
 SELDOM = 4
 """Shapes of a literal that are read before it counts as one that comes often."""
 
@@ -84,6 +87,8 @@ class Lookup:
         text = self._block.text
         rfind = text.rfind
         places = [rfind(b"\n", 0, end) for end in ends]
+        if len(ends) > MOST_ON_LINE and len(ends) > MOST_ON_LINE * len(set(places)):
+            ends, places = _thinned(ends, places)
         is_common = len(ends) >= COMMON and plan.core is not Core.NONE
         if is_common and self._is_simple() and self._settle_by_core(plan, ends, places):
             return
@@ -294,3 +299,14 @@ class Lookup:
 
 def _values(shape: Shape, text: bytes, place: int) -> tuple[bytes, ...]:
     return tuple(text[place + low : place + high] for low, high in shape.spans)
+
+
+def _thinned(ends: list[int], places: list[int]) -> tuple[list[int], list[int]]:
+    """The first hits of each line."""
+    kept: dict[int, list[int]] = {}
+    for end, place in zip(ends, places, strict=True):
+        mine = kept.setdefault(place, [])
+        if len(mine) < MOST_ON_LINE:
+            mine.append(end)
+    pairs = [(end, place) for place, mine in kept.items() for end in mine]
+    return [end for end, _ in pairs], [place for _, place in pairs]

@@ -137,6 +137,12 @@ def test_a_literal_twice_on_a_line_is_one_line() -> None:
     assert_exact(scan(data, block=1000), data)
 
 
+def test_a_literal_hundreds_of_times_on_a_line_is_one_line_and_hides_no_other() -> None:
+    crowded = b"[rank3]: " + b"Out of memory, " * 700
+    data = b"\n".join([b"[rank1]: Out of memory 1", crowded, b"[rank2]: Out of memory 2", crowded, b""])
+    assert_exact(scan(data), data)
+
+
 # ---- storms
 
 
