@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,13 @@ sys.path.insert(0, str(ROOT))
 
 from corpus.catalogue import Catalogue  # noqa: E402
 from corpus.match import Matcher  # noqa: E402
-from corpus.record import read_records  # noqa: E402
+from corpus.record import Record, read_records  # noqa: E402
 
 ORDER = ("failure", "class", "wrapper")
+FRAMES = 2
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|StopIteration)\b(?::|$)"
+)
 SAYS = frozenset({"cause", "wrapper"})
 
 
@@ -67,14 +72,24 @@ def read_ledger(path: Path) -> list[Report]:
     return reports
 
 
+def records_of(literal: str) -> list[Record]:
+    """The deciding lines as records; an exception stands below the traceback that every log has above it."""
+    lines = [line.strip() for line in literal.replace("\\n", "\n").splitlines()]
+    records = [record for at, line in enumerate(lines, FRAMES + 1) for record in read_records(line.encode(), at)]
+    if any(_EXCEPTION.match(record.message) for record in records):
+        prefix = records[0].text[: len(records[0].text) - len(records[0].message)]
+        header = ["Traceback (most recent call last):", '  File "train.py", line 10, in main']
+        above = [record for at, line in enumerate(header, 1) for record in read_records((prefix + line).encode(), at)]
+        records = above + records
+    return records
+
+
 def count(reports: Sequence[Report], catalogue: Catalogue) -> Iterator[Counted]:
     """Match the deciding line of each report against all entries, drafts left out."""
     heads = {key: head for key, head in catalogue.heads.items() if head.status == "verified"}
     matcher = Matcher(heads.values(), catalogue.literals)
     for report in reports:
-        lines = report.literal.replace("\\n", "\n").splitlines()
-        records = [record for at, line in enumerate(lines, 1) for record in read_records(line.strip().encode(), at)]
-        hits = matcher.resolve(matcher.scan_records(records)).hits
+        hits = matcher.resolve(matcher.scan_records(records_of(report.literal))).hits
         found = {(hit.entry, heads[hit.entry].kind) for hit in hits}
         yield Counted(report, tuple(sorted(found, key=lambda pair: (ORDER.index(pair[1]), pair[0]))))
 
