@@ -26,7 +26,7 @@ from index.store import all_passages, load_store, read_manifest
 CARD = json.loads((bundled_folder() / "card.json").read_text(encoding="utf-8"))
 HERE = Path(__file__).resolve().parent
 KNOWLEDGE = HERE.parent / "tui" / "knowledge"
-PASSAGES = 400
+PASSAGES = 250
 """Of the whole corpus; enough for rankings to differ, few enough for seconds."""
 
 pytestmark = [
