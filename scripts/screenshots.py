@@ -37,7 +37,7 @@ from corpus.catalogue import Catalogue  # noqa: E402
 
 SIZES = ((80, 24), (140, 40))
 THEMES = {"dark": DARK.name, "light": LIGHT.name}
-README = {"verdict-140x40", "asked-80x24"}
+README = {"verdict-140x40"}
 """What the README shows, each dark and light."""
 QUESTION = "How do I confirm it?"
 PATIENCE = 60.0

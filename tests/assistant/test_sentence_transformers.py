@@ -29,6 +29,9 @@ KNOWLEDGE = HERE.parent / "tui" / "knowledge"
 PASSAGES = 400
 """Of the whole corpus; enough for rankings to differ, few enough for seconds."""
 
+NEAR = 0.01
+"""Cosines that differ by less say the same."""
+
 pytestmark = [
     pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra `encoders`"),
     # Of torch and its companions, whose warnings are not ours to mend.
@@ -76,9 +79,14 @@ def test_the_bundled_encoder_ranks_as_sentence_transformers_does(
     lines = (root / "tests" / "evaluation" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     asked = [json.loads(line)["q"] for line in lines]
     vectors = source.encode(texts)
-    wanted = np.argsort(-(source.encode(asked) @ vectors.T), axis=1)[:, :5]
-    found = np.argsort(-(bundled.encode(asked) @ vectors.T), axis=1)[:, :5]
-    assert float((wanted[:, 0] == found[:, 0]).mean()) >= 0.98
+    theirs, ours = source.encode(asked), bundled.encode(asked)
+    assert float((theirs * ours).sum(axis=1).mean()) >= 0.999
+    scores = theirs @ vectors.T
+    wanted = np.argsort(-scores, axis=1)[:, :5]
+    found = np.argsort(-(ours @ vectors.T), axis=1)[:, :5]
+    # Of few passages many are about as near to a question as the best; which of those is first is no difference.
+    lost = scores.max(axis=1) - scores[np.arange(len(asked)), found[:, 0]]
+    assert float((lost <= NEAR).mean()) >= 0.98
     overlap = [len(set(a) & set(b)) / 5 for a, b in zip(wanted.tolist(), found.tolist(), strict=True)]
     assert sum(overlap) / len(overlap) >= 0.95
 
