@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from itertools import pairwise
 
 from assistant.diagnosis.events import Event
@@ -101,9 +101,10 @@ def read_pods(records: Sequence[Record]) -> list[_Pod]:
 
 
 def _seconds(text: str) -> float | None:
+    """The time in kubectl's form: `Mon, 30 Nov 2026 08:00:00 +0000`."""
     try:
-        return parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError):
+        return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S %z").timestamp()
+    except (ValueError, OverflowError):
         return None
 
 

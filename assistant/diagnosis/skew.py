@@ -14,7 +14,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from assistant.diagnosis.collectives import sequence_of, timeout_seconds
 from assistant.diagnosis.progress import Progress
@@ -153,7 +152,9 @@ def _differences(
 
 
 def _between(differences: Sequence[float]) -> Skew:
-    middle = median(differences)
+    ordered = sorted(differences)
+    half = len(ordered) // 2
+    middle = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
     if len(differences) < FEW:
         return Skew(middle, FEW_ERROR_S, len(differences))
     spread = sorted(abs(difference - middle) for difference in differences)[int(len(differences) * 0.9)]

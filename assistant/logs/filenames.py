@@ -13,8 +13,10 @@ from pathlib import PurePosixPath
 
 from assistant.logs.places import Places
 
-_FILE_RANK = re.compile(r"(?:^|[._\-/])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I)
-_SURE_NAME = re.compile(r"(?:^|[._\-/])(?:global_)?rank[._\-]?\d", re.I)
+_FILE_RANK = re.compile(
+    r"(?:^|[._\-/])(?<!local[._\-])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I
+)
+_SURE_NAME = re.compile(r"(?:^|[._\-/])(?<!local[._\-])(?:global_)?rank[._\-]?\d", re.I)
 _NODE_GPU = re.compile(r"^(?P<host>[A-Za-z][\w.\-]*?\d)[._\-](?:gpu|local_?rank|lrank|device)[._\-]?\d{1,2}$", re.I)
 _TORCHRUN_DIR = re.compile(r"attempt_(\d{1,9})/(\d{1,9})/(?:stdout|stderr)\.log$")
 _KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
