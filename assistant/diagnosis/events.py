@@ -32,6 +32,7 @@ _PEER_LOST = re.compile(
     r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
     r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
+    r"|preparing to dump debug info|[Rr]eceived a dump signal|flight recorder dump signal|Failed to check the .should dump. flag"
 )
 """Wording by which a process says that another one went away or did not come."""
 _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
