@@ -15,7 +15,8 @@ never_blame (literals that must not be the initiating evidence), covered (false:
 so `identified` is wrong), independent (literals of further faults that must not be lost, not be
 initiating), why.
 
-Written from what real software prints, without sight of the code under test.
+Written from what real software prints; the kinds in incident_kinds/field_*.py by an author who had read the
+code under test, all others without sight of it.
 """
 
 from __future__ import annotations

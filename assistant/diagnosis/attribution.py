@@ -23,6 +23,10 @@ LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
 
+_OWN_TIMEOUT = re.compile(
+    r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
+)
+"""Said by a rank that waited itself until its watchdog fired, or that goes down because of it."""
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 
 
@@ -210,10 +214,13 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
 def _candidates(opened: Sequence[Group], graph: CausalGraph) -> list[Group]:
     """Groups that may be the first fault: the strongest kind of evidence that is there."""
     consequences = [group for group in opened if group.tier == Tier.CONSEQUENCE or _is_interruption(group)]
+    endings = [group for group in opened if any(_OWN_TIMEOUT.search(event.record.text) for event in group.events)]
     free = [
         group
         for group in opened
-        if group.tier <= Tier.ERROR_LINE and not any(_follows(group, consequence) for consequence in consequences)
+        if group.tier <= Tier.ERROR_LINE
+        and not any(_follows(group, consequence) for consequence in consequences)
+        and not any(_already_waited(group, ending) for ending in endings)
     ]
     strong = _louder([group for group in free if group.tier <= Tier.EXCEPTION], graph)
     lines = [group for group in free if group.tier == Tier.ERROR_LINE]
@@ -279,6 +286,29 @@ def _follows(group: Group, consequence: Group) -> bool:
     if gap is None or abs(gap) <= TOLERANCE_S:
         return below
     return gap > _tolerance(group, consequence)
+
+
+def _already_waited(group: Group, ending: Group) -> bool:
+    """Whether the ranks of a group had themselves reported a timeout, or were going down, above it in their log.
+
+    A rank that stood in a collective until its own watchdog fired was not the one that the others waited for.
+    """
+    if not group.ranks or any(event.kernel or event.rank is None for event in group.events):
+        return False
+    if group.tier > Tier.EXCEPTION or group is ending:
+        return False
+    gap = (
+        ending.first.moment.before(group.onset) if ending.first.moment is not None and group.onset is not None else None
+    )
+    if gap is not None and gap < -TOLERANCE_S:
+        return False
+    waited: dict[tuple[int, int | None], int] = {}
+    for event in ending.events:
+        if event.record.rank is None or _OWN_TIMEOUT.search(event.record.text) is None:
+            continue  # a launcher may tell of a rank before or after the rank's own lines
+        place = (event.source, event.rank)
+        waited[place] = min(waited.get(place, event.line), event.line)
+    return all(waited.get((event.source, event.rank), event.line) < event.line for event in group.events)
 
 
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
@@ -360,7 +390,9 @@ def _is_independent(group: Group, initiating: Group, candidates: Sequence[Group]
         return False
     if _attempt(group) != _attempt(initiating):
         return not explains(initiating, group, graph)
-    if group.head is None or group.head.kind != "failure" or group.head.role != "initiating":
+    if group.head is None or group.head.kind != "failure" or group.head.role == "downstream":
+        return False
+    if group.head.role == "either" and not (order_is_open(group, initiating) and group.ranks != initiating.ranks):
         return False
     return not (group.ranks and group.ranks == initiating.ranks and _same_source(group, initiating))
 

@@ -20,6 +20,7 @@ from assistant.logs.layout import Places, attempt_from_path
 from corpus.head import Head
 from corpus.match import Hit
 from corpus.record import Record
+from corpus.timestamp import read_stamp
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
 _HOST = re.compile(r"[A-Za-z][\w.\-]*")
@@ -31,6 +32,7 @@ _PEER_LOST = re.compile(
     r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
     r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
+    r"|preparing to dump debug info|[Rr]eceived a dump signal|flight recorder dump signal|Failed to check the .should dump. flag"
 )
 """Wording by which a process says that another one went away or did not come."""
 _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
@@ -38,6 +40,9 @@ _STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _DIGITS = re.compile(r"\d+")
 _RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
 _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
+_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
+NEXT_RUN_S = 60.0
+"""A job that prints so long after it was cancelled was started again."""
 MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
 _PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
@@ -92,6 +97,8 @@ class Event:
     """Printed at a level, or in a block, that says it was expected or handled."""
     superseded: bool = False
     """True when another job's log starts below it in the same source."""
+    earlier_run: str = ""
+    """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
     notes: list[str] = field(default_factory=list)
@@ -303,6 +310,7 @@ def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
     for index, records in enumerate(run.records):
         lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
         lines += starts[index]
+        lines += _cancelled_before(records)
         # Every agent announces the same restart; lines close together are one.
         merged = [
             line
@@ -332,6 +340,30 @@ def _second_starts(records: Sequence[Record]) -> list[int]:
     if len(places) > MAX_STARTS:
         return []
     return [line - 1 for before, line in pairwise(places) if line - before > 1]
+
+
+def _cancelled_before(records: Sequence[Record]) -> list[int]:
+    """Lines by which Slurm ended a job whose next run wrote on into the same file."""
+    found = []
+    for position, record in enumerate(records):
+        cancelled = _CANCELLED.search(record.text)
+        if cancelled is None:
+            continue
+        stamp = read_stamp(cancelled.group(1))
+        ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
+        later = [
+            other
+            for other in records[position + 1 :]
+            if other.time is not None and other.level not in {"ERROR", "FATAL"} and other.time.kind == "absolute"
+        ]
+        if (
+            ended is not None
+            and len(later) >= 2
+            and later[0].time is not None
+            and later[0].time.seconds > ended + NEXT_RUN_S
+        ):
+            found.append(record.number)
+    return found
 
 
 def _start_of(record: Record) -> tuple[object, ...]:

@@ -135,6 +135,8 @@ class FindingBuilder:
             )
         if role == "recovered" and event.harmless:
             return f"{place} is known to be harmless: {event.harmless}"
+        if role == "recovered" and event.earlier_run:
+            return f"{place}: {event.earlier_run}."
         if role == "recovered" and event.superseded:
             return f"Another job's log starts below {place}, and nothing in it is a fault."
         if role == "recovered":

@@ -208,6 +208,8 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
 
 def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
+    if status == "healthy":
+        return _unplaced(facts.events)  # a job that lives or finished waits for nobody, whatever its stacks show
     suspects = find_suspects(facts.collectives, facts.places, seen)
     certain = {suspect.rank for suspect in suspects if suspect.reason not in {"absent", "silent"}}
     if facts.hung and not certain:

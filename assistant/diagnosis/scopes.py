@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from itertools import pairwise
 
 from assistant.diagnosis.events import Event
@@ -29,6 +29,7 @@ _OWNER = re.compile(
 _STATE = re.compile(r"^(State|Last State):\s+(\w+)")
 _WHEN = re.compile(r"^(Started|Finished):\s+(.{10,40})$")
 _READY = re.compile(r"^Ready:\s+(True|False)$")
+_ROW = re.compile(r"^(?:\S+\s+)?\S+\s+(?:Normal|Warning)\s+[A-Z]\w+\s+pods?/([\w.\-]{1,253})\s")
 _JOB_IN_NAME = re.compile(r"(?:^|[/_.\-])(?:slurm[_\-.]?|job[_\-.]?|[A-Za-z]\w*[_\-.])(\d{4,12})(?=[_.\-/]|$)")
 _OWN_JOB = re.compile(
     r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b"
@@ -65,6 +66,7 @@ def mark_scopes(run: Run, events: Sequence[Event], progress: Progress, clock: Ru
     described = [read_pods(source.records) for source in run.sources]
     if any(described):
         _mark_pods(run, events, described, progress, clock)
+    _mark_rows(run, events)
     _mark_jobs(run, events)
 
 
@@ -99,9 +101,10 @@ def read_pods(records: Sequence[Record]) -> list[_Pod]:
 
 
 def _seconds(text: str) -> float | None:
+    """The time in kubectl's form: `Mon, 30 Nov 2026 08:00:00 +0000`."""
     try:
-        return parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError):
+        return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S %z").timestamp()
+    except (ValueError, OverflowError):
         return None
 
 
@@ -128,8 +131,10 @@ def _mark_pods(
             started = pod.times.get(("State", "Started"))
             before = [moment for moment in (ended, started) if moment is not None and begins is not None]
             is_older = bool(before) and begins is not None and min(before) <= begins
-            is_alive = not before and pod.ready and bool(progress.marks)
-            event.recovered = event.recovered or is_older or is_alive
+            is_alive = not before and pod.ready and (bool(progress.marks) or not own)
+            if is_older or is_alive:
+                event.recovered = True
+                event.earlier_run = f"it is the last state of pod {pod.name}, whose container runs again"
 
 
 def _names(pod: str, text: str) -> bool:
@@ -152,6 +157,23 @@ def _mark_jobs(run: Run, events: Iterable[Event]) -> None:
         job = next((group for group in spoken.groups() if group), None) if spoken is not None else None
         if job is not None and job not in own:
             event.unrelated = f"it speaks of job {job}, and these are the logs of job {', '.join(sorted(own))}"
+
+
+def _mark_rows(run: Run, events: Sequence[Event]) -> None:
+    """Rows of a cluster's event table that stand in one file with a job's log: whose pod is named elsewhere is the job's."""
+    for index, source in enumerate(run.sources):
+        rows = {record.number: found.group(1) for record in source.records if (found := _ROW.search(record.text))}
+        if len(set(rows.values())) < 2:
+            continue  # the events of a single pod were asked for, which is then the job's
+        others = [record.text for record in source.records if record.number not in rows and record.message]
+        others += [text for at, other in enumerate(run.sources) if at != index for text in (other.path,)]
+        faults = [event for event in events if event.source == index and event.line not in rows and not event.quiet]
+        if not faults:
+            continue
+        for event in events:
+            pod = rows.get(event.line) if event.source == index else None
+            if pod is not None and not any(_names(pod, text) for text in others):
+                event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own lines do not name"
 
 
 def _own_jobs(run: Run) -> set[str]:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from assistant.diagnosis.collectives import sequence_of, timeout_seconds
 from assistant.diagnosis.progress import Progress
@@ -31,6 +30,8 @@ SMALLEST_SKEW_S = 2.0
 APART_S = 60.0
 """Logs that end so long before others begin are from clocks that cannot be trusted against each other."""
 MAX_EVENTS = 400
+MAX_PAIRED = 24
+"""With more clocks than this each is compared with one of them only, the one that saw most."""
 _COMPLETE = re.compile(r"commId (0x[0-9a-fA-F]{1,20}).{0,80}Init COMPLETE")
 
 
@@ -131,20 +132,29 @@ def _differences(
     seen: Mapping[tuple[object, ...], Mapping[str, Sequence[float]]],
 ) -> dict[tuple[str, str], list[float]]:
     """For each pair of clocks how far the second was ahead at each event both saw."""
+    certain: dict[tuple[str, str], bool] = defaultdict(bool)
     pairs: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for times in seen.values():
+    often = Counter(name for times in seen.values() for name in times)
+    hub = min(often, key=lambda name: (-often[name], name), default="")
+    for event, times in seen.items():
         # A step that one clock saw twice, after a restart, tells nothing.
         once = {name: min(at) for name, at in times.items() if max(at) - min(at) < FEW_ERROR_S}
         names = sorted(once)
-        for position, first in enumerate(names):
+        if len(often) > MAX_PAIRED:
+            names = [hub, *(name for name in names if name != hub)] if hub in once else []
+        for position, first in enumerate(names[:1] if len(often) > MAX_PAIRED else names):
             for second in names[position + 1 :]:
                 if len(pairs[first, second]) < MAX_EVENTS:
                     pairs[first, second].append(once[second] - once[first])
-    return pairs
+                    certain[first, second] |= event[0] != "step"
+    # One or two steps may be a rank that stopped and one that went on; only what all did together counts alone.
+    return {pair: found for pair, found in pairs.items() if len(found) >= FEW or certain[pair]}
 
 
 def _between(differences: Sequence[float]) -> Skew:
-    middle = median(differences)
+    ordered = sorted(differences)
+    half = len(ordered) // 2
+    middle = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
     if len(differences) < FEW:
         return Skew(middle, FEW_ERROR_S, len(differences))
     spread = sorted(abs(difference - middle) for difference in differences)[int(len(differences) * 0.9)]

@@ -98,10 +98,14 @@ def read_standings(stacks: Sequence[ProcessStack], places: Places, paths: Sequen
             host = places.host_of_rank.get(rank)
         kind, frame, caller = standing_of(main.frames)
         process = f"process {stack.pid}" if stack.pid is not None else "a process"
-        key = ("rank", rank) if rank is not None else ("process", host, stack.source, stack.pid)
+        key: tuple[object, ...] = ("rank", rank) if rank is not None else ("process", host, stack.source, stack.pid)
+        if rank is None and stack.pid is None:
+            key = (*key, stack.record.number)
         place = f"{paths[stack.source]}:{main.record.number}"
         found[key] = Stood(rank, host, kind, frame, caller, place, process)
-    return list(found.values())
+    ranked = {key: stood for key, stood in found.items() if stood.rank is not None}
+    # Beside stacks whose rank is known, those of nobody's are most often the same processes once more.
+    return list((ranked if len(ranked) > 1 else found).values())
 
 
 def _rank(stack: ProcessStack, places: Places) -> int | None:

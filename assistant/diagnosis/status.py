@@ -25,7 +25,9 @@ def decide_status(progress: Progress, ordered: Ordered) -> VerdictStatus:
     if any(_is_slowing(group) for group in ordered.recovered):
         return "degraded"
     if completed or any(
-        event.recovered and not event.superseded for group in ordered.recovered for event in group.events
+        event.recovered and not event.superseded and not event.earlier_run
+        for group in ordered.recovered
+        for event in group.events
     ):
         return "healthy"
     return "inconclusive"

@@ -23,6 +23,8 @@ DAY = 86_400.0
 LATEST = 4.2e9
 """Seconds since 1970 beyond which no log was written; a wait that long before is nonsense as well."""
 
+_BOTH = re.compile(r"kernel: \[ {0,8}(\d{1,9}\.\d{6})\] ")
+"""syslog's copy of a kernel line gives the time of day and the seconds since boot."""
 _RTC = re.compile(r"setting system clock to \S+ \S+ \((\d{9,11})\)")
 
 
@@ -101,12 +103,13 @@ class RunClock:
 def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
     """Place the stamps of all sources' records on their axes."""
     anchor = _anchor(sources)
+    both = _both_times(sources, anchor)
     clocks = []
     for index, records in enumerate(sources):
         clock = SourceClock()
         only_clock = not any(r.time is not None and r.time.kind in {"absolute", "yearless"} for r in records)
         wall: Moment | None = None
-        boot: float | None = None
+        boot = _booted_at(records, both)
         stamped: Moment | None = None
         last_of: dict[tuple[object, ...], Moment] = {}
         for record in records:
@@ -130,6 +133,28 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
             clock.moments.append(moment)
         clocks.append(clock)
     return RunClock(clocks)
+
+
+def _both_times(sources: Sequence[Sequence[Record]], anchor: float | None) -> dict[float, float]:
+    """Seconds since boot and the wall time of lines that give both."""
+    found = {}
+    for index, records in enumerate(sources):
+        for record in records:
+            if "kernel: [" not in record.text or record.time is None or record.time.kind == "monotonic":
+                continue
+            both = _BOTH.search(record.text)
+            moment = _moment(record, index, anchor, None, False)
+            if both is not None and moment is not None and moment.axis == "wall":
+                found[float(both.group(1))] = moment.seconds
+    return found
+
+
+def _booted_at(records: Sequence[Record], both: dict[float, float]) -> float | None:
+    """When the host of a kernel log booted: a stamp to the microsecond that another log has too is the same line."""
+    for record in records if both else ():
+        if record.time is not None and record.time.kind == "monotonic" and record.time.seconds in both:
+            return both[record.time.seconds] - record.time.seconds
+    return None
 
 
 def _owner(record: Record) -> tuple[object, ...]:

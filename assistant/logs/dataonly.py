@@ -11,7 +11,6 @@ protocol 2 (torch/csrc/jit/serialization/pickler.cpp).
 
 from __future__ import annotations
 
-import pickle
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -20,12 +19,11 @@ MAX_STEPS = 30_000_000
 MAX_NUMBER = 64
 """Bytes of one whole number."""
 _NAMED = {
-    getattr(pickle, name)[0]: name
-    for name in (
-        "GLOBAL STACK_GLOBAL INST OBJ NEWOBJ NEWOBJ_EX REDUCE BUILD EXT1 EXT2 EXT4 PERSID BINPERSID NEXT_BUFFER"
-        " READONLY_BUFFER BYTEARRAY8"
-    ).split()
+    ord("c"): "GLOBAL", 0x93: "STACK_GLOBAL", ord("i"): "INST", ord("o"): "OBJ", 0x81: "NEWOBJ", 0x92: "NEWOBJ_EX",
+    ord("R"): "REDUCE", ord("b"): "BUILD", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", ord("P"): "PERSID", ord("Q"): "BINPERSID",
+    0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER", 0x96: "BYTEARRAY8",
 }  # fmt: skip
+"""Instructions that name, build or call something, by their names in CPython's pickle module."""
 
 
 class NotPlainData(ValueError):

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
+from assistant.logs.filenames import (
+    attempt_from_path,
+    doubt_names,
+    hosts_from_names,
+    is_kernel_name,
+    rank_from_path,
+    share_over_parts,
+)
 from assistant.logs.mappings import Placed, read_mapping
+from assistant.logs.places import Failure, Places, bus_id
 from corpus.record import Record
+
+__all__ = ["Places", "attempt_from_path", "bus_id", "find_places", "is_kernel_name"]
 
 _NCCL_RANK = re.compile(
     r"\brank (\d{1,9}) nranks (\d{1,9}) cudaDev (\d{1,9})(?: nvmlDev \d{1,9})? busId ([0-9a-fA-F]+)"
@@ -30,135 +39,18 @@ _PID_AND_HOST = re.compile(r"\bpid=(\d{1,10}), ip=([\w.\-:]+)")
 _KUBE_NODE = re.compile(r"^Node:\s+([\w.\-]+)/")
 _OWN_PID = re.compile(r"\bpid[ =:]{1,2}(\d{1,10})\b")
 _TABLE_PID = re.compile(r"^exitcode\s+: (-?\d{1,9}) \(pid: (\d{1,9})\)")
-_FILE_RANK = re.compile(r"(?:^|[._\-/])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I)
-_TORCHRUN_DIR = re.compile(r"attempt_(\d{1,9})/(\d{1,9})/(?:stdout|stderr)\.log$")
-_KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One row of torchrun's failure table: which worker ended, where and how."""
-
-    source: int
-    line: int
-    rank: int
-    host: str | None
-    code: int
-    root: bool
-    """True when the table calls it the first observed failure."""
-
-
-@dataclass
-class Places:
-    """What the logs say about where ranks ran."""
-
-    world_size: int | None = None
-    rank_of_gpu: dict[tuple[str, int], int] = field(default_factory=dict)
-    """(host, CUDA device) to rank."""
-    rank_of_bus: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(host, NCCL bus id) to rank."""
-    bus_line: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """Source and line that map a bus id."""
-    rank_of_pid: dict[int, int] = field(default_factory=dict)
-    host_of_rank: dict[int, str] = field(default_factory=dict)
-    host_of_pid: dict[int, str] = field(default_factory=dict)
-    local_of_pid: dict[int, int] = field(default_factory=dict)
-    """Local ranks of processes that a launcher of one node started."""
-    of_container: dict[str, set[int]] = field(default_factory=dict)
-    """Ranks seen in the lines of a container or pod."""
-    failures: list[Failure] = field(default_factory=list)
-    """Rows of torchrun's failure tables."""
-    hosts: set[str] = field(default_factory=set)
-    pids: set[int] = field(default_factory=set)
-    source_rank: dict[int, int] = field(default_factory=dict)
-    source_host: dict[int, str] = field(default_factory=dict)
-    conflicts: list[str] = field(default_factory=list)
-
-    def rank_of(self, source: int, record: Record) -> int | None:
-        """The rank that printed a record, as far as anything says."""
-        if record.rank is not None:
-            return record.rank
-        if record.task is not None:
-            return record.task
-        host = record.host or self.source_host.get(source)
-        if record.gpu is not None and host is not None and (host, record.gpu) in self.rank_of_gpu:
-            return self.rank_of_gpu[(host, record.gpu)]
-        if record.pid is not None and record.pid in self.rank_of_pid:
-            return self.rank_of_pid[record.pid]
-        if record.container is not None and len(self.of_container.get(record.container, ())) == 1:
-            return min(self.of_container[record.container])
-        if source in self.source_rank:
-            return self.source_rank[source]
-        single_host = len(self.hosts) <= 1
-        if record.local_rank is not None and single_host:
-            return record.local_rank
-        if record.gpu is not None and single_host and not self.rank_of_gpu:
-            return record.gpu
-        return None
-
-    def host_of(self, source: int, record: Record) -> str | None:
-        """The host that a record speaks of."""
-        if record.host is not None:
-            return record.host
-        if source in self.source_host:
-            return self.source_host[source]
-        if record.pid is not None and record.pid in self.host_of_pid:
-            return self.host_of_pid[record.pid]
-        rank = self.rank_of(source, record)
-        if rank is not None and rank in self.host_of_rank:
-            return self.host_of_rank[rank]
-        # Logs in which only one host ever prints are that host's.
-        return next(iter(self.hosts)) if len(self.hosts) == 1 else None
-
-    def host_of_failure(self, source: int, line: int, rank: int) -> str | None:
-        """The host that the next failure table below a line gives for a rank."""
-        for failure in self.failures:
-            if failure.source == source and failure.line > line and failure.rank == rank:
-                return failure.host
-        return None
-
-    def root_failure(self, source: int, line: int) -> Failure | None:
-        """The first observed failure of the next table below a line, when it was an exit and not an abort."""
-        for failure in self.failures:
-            if failure.source == source and failure.line > line and failure.root:
-                return failure if failure.code > 0 else None
-        return None
-
-    def rank_of_pci(self, host: str | None, address: str) -> int | None:
-        """The rank whose GPU has this PCI address, when one mapping fits."""
-        bus = bus_id(address)
-        found = {rank for (name, known), rank in self.rank_of_bus.items() if known == bus and host in (None, name)}
-        return found.pop() if len(found) == 1 else None
-
-    def bus_line_of(self, rank: int, address: str) -> tuple[int, int]:
-        """Source and line that map a PCI address to this rank; raises KeyError where nothing does."""
-        bus = bus_id(address)
-        host = next(host for (host, known), owner in self.rank_of_bus.items() if known == bus and owner == rank)
-        return self.bus_line[(host, bus)]
-
-
-def bus_id(address: str) -> str:
-    """NCCL's spelling of a PCI address: `0000:8a:00.0` is `8a000`."""
-    digits = address.lower().replace(".", "").replace(":", "")
-    if address.count(":") == 2 and "." not in address:
-        digits += "0"
-    return digits.lstrip("0") or "0"
-
-
-def is_kernel_name(path: str) -> bool:
-    """Whether a file name says that the kernel wrote it."""
-    return _KERNEL_FILE.search(PurePosixPath(path.replace("!", "/")).name) is not None
 
 
 def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Places:
     """Read the places of a run from file names and from the records kept."""
     places = Places()
     for index, path in enumerate(paths):
-        rank = _rank_from_path(path)
+        rank = rank_from_path(path)
         if rank is not None:
             places.source_rank[index] = rank
     for index, records in enumerate(sources):
         _read_records(places, index, records)
+    doubt_names(places, paths)
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.
         places.source_rank = {index: rank for index, rank in places.source_rank.items() if rank < places.world_size}
@@ -166,39 +58,9 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
         # On a single node the local rank is the rank.
         for pid, local in places.local_of_pid.items():
             places.rank_of_pid.setdefault(pid, local)
-    _hosts_from_names(places, paths)
-    _share_over_parts(places, paths)
+    hosts_from_names(places, paths)
+    share_over_parts(places, paths)
     return places
-
-
-_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
-
-
-def _share_over_parts(places: Places, paths: Sequence[str]) -> None:
-    """Parts that rotation made of one log are of the same rank and host; only the oldest holds the start-up lines."""
-    for known in (places.source_rank, places.source_host):
-        bases: dict[str, set[object]] = {}
-        for index, value in known.items():
-            bases.setdefault(_ROTATED.sub("", paths[index]), set()).add(value)
-        for index, path in enumerate(paths):
-            values = bases.get(_ROTATED.sub("", path), set())
-            if index not in known and len(values) == 1:
-                known[index] = next(iter(values))  # type: ignore[assignment]
-
-
-def _rank_from_path(path: str) -> int | None:
-    name = path.replace("!", "/")
-    torchrun = _TORCHRUN_DIR.search(name)
-    if torchrun is not None:
-        return int(torchrun.group(2))
-    found = _FILE_RANK.findall(name)
-    return int(found[-1]) if found else None
-
-
-def attempt_from_path(path: str) -> int | None:
-    """The attempt number (from 0) that torchrun's log folder names."""
-    found = _TORCHRUN_DIR.search(path.replace("!", "/"))
-    return int(found.group(1)) if found else None
 
 
 def _read_records(places: Places, source: int, records: Iterable[Record]) -> None:
@@ -351,41 +213,3 @@ def _read_world(places: Places, source: int, record: Record) -> None:
         own = _RANK_IN_WORLD.search(message)
         if own is not None and record.pid is not None:
             places.rank_of_pid.setdefault(record.pid, int(own.group(1)))
-
-
-_NOT_A_HOST = re.compile(
-    r"(?:slurm|job|log|train|run|out|err|std|worker|attempt|rank|task|proc|step|local|describe|kubectl|pod|events?|node_?\d+$|\d)"
-)
-
-
-_SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
-
-
-def _host_in_name(stem: str) -> str | None:
-    """The host that a file name like `ip-10-4-17-87-rank1.log` names beside its rank."""
-    rest = _SUFFIX.sub("", _FILE_RANK.sub("", stem)).strip("._-")
-    looks_like_host = re.fullmatch(r"[a-z][a-z0-9\-]*\d[a-z0-9\-.]*", rest) is not None
-    return rest if looks_like_host and _NOT_A_HOST.match(rest) is None else None
-
-
-def _hosts_from_names(places: Places, paths: Sequence[str]) -> None:
-    """A source whose name holds a known host's name belongs to that host."""
-    known = sorted(places.hosts, key=len, reverse=True)
-    for index, path in enumerate(paths):
-        if index in places.source_host:
-            continue
-        name = path.replace("!", "/")
-        match = next((host for host in known if _holds(name, host)), None)
-        if match is None and is_kernel_name(name):
-            stem = PurePosixPath(name).stem
-            found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
-            match = found.group(1) if found else None
-        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
-            match = _host_in_name(PurePosixPath(name).stem)
-        if match is not None:
-            places.source_host[index] = match
-
-
-def _holds(name: str, host: str) -> bool:
-    short = host.split(".")[0]
-    return len(short) > 2 and re.search(rf"(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", name) is not None

@@ -20,6 +20,7 @@ MAX_FRAMES = 200
 MAX_THREADS = 4_000
 """Threads read of one source."""
 
+CURRENT = "Current thread"
 _PROCESS = re.compile(r"^Process (\d{1,10}): (.*)$")
 _ATTACHED = re.compile(r"^(?:Attaching to process|Attaching to program: .{1,300}, process|\[?process) (\d{1,10})\b")
 _SPY_THREAD = re.compile(r'^Thread (\d{1,16}|0x[0-9a-fA-F]{1,16}) \((?:idle|active)(?:\+gil)?\)(?:: "(.{0,200})")?$')
@@ -127,7 +128,7 @@ class _Reader:
         self.dumps: list[ProcessStack] = []
         self.thread: Thread | None = None
         self.is_open = False
-        self.pid: int | None = None
+        self.has_current = False
 
     def read(self, record: Record) -> int:
         """Take one line; returns 1 when it starts a thread."""
@@ -172,6 +173,11 @@ class _Reader:
             is_main = spy.group(2) == "MainThread" or spy.group(1) == str(pid)
             return Thread(record, spy.group(2) or "", is_main), None
         if (fault := _FAULT_THREAD.match(message)) is not None:
+            if fault.group(1) == CURRENT:
+                # A process has one current thread: another one is of another process that wrote into the same file.
+                if not self.is_open or self.has_current:
+                    self._new(record, None)
+                self.has_current = True
             return Thread(record, fault.group(2)), None
         if (gdb := _GDB_THREAD.match(message)) is not None:
             return Thread(record, f"Thread {gdb.group(1)}", gdb.group(1) == "1"), int(gdb.group(2))
@@ -188,7 +194,7 @@ class _Reader:
 
     def _new(self, record: Record, pid: int | None) -> ProcessStack:
         self.dumps.append(ProcessStack(self.source, record, pid if pid is not None else record.pid))
-        self.is_open, self.thread = True, None
+        self.is_open, self.has_current, self.thread = True, False, None
         return self.dumps[-1]
 
     def _close(self, record: Record) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assistant.console import escape
 from assistant.reports._rest import expected_text, states
-from assistant.reports._words import Clock, headline, owner, place, ranges, run_facts, tag, title, versions, who
+from assistant.reports._words import Clock, headline, owner, place, ranges, run_facts, skew, tag, title, versions, who
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding, Line
 
@@ -75,6 +75,8 @@ def _facts(diagnosis: Diagnosis, clock: Clock) -> str:
     rows = [f"- Run: {_text(', '.join(facts))}"] if facts else []
     if diagnosis.run.versions:
         rows.append(f"- Versions: {_text(versions(diagnosis.run))}")
+    if differ := skew(diagnosis.run):
+        rows.append(f"- Clocks differ: {_text(differ)}")
     rows.append(f"- Date, author, reviewers: {ASK}")
     return "\n".join(rows)
 

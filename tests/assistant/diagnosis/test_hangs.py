@@ -184,3 +184,35 @@ def test_relatives_of_the_watchdog_are_read(tmp_path: Path, work: str) -> None:
     lines = [WATCHDOG.format(r=rank).replace("WorkNCCL", work) for rank in (0, 1, 3)]
     lines.append("[rank2]: [PG ID 0 PG GUID 0(default_pg) Rank 2] last enqueued work: 8, last completed work: 8")
     assert suspects(verdict(tmp_path, job__log="\n".join(lines))) == [(2, "never-entered")]
+
+
+def test_stacks_of_a_job_that_finished_make_no_suspect(tmp_path: Path) -> None:
+    log = "\n".join(f"2026-11-30 10:0{n}:00 INFO step {n} loss 2.0" for n in range(1, 6)) + "\nTraining finished"
+    result = verdict(
+        tmp_path,
+        job__log=log,
+        spy_rank0__txt=spy(11, *WAIT),
+        spy_rank1__txt=spy(12, *READ),
+        spy_rank2__txt=spy(13, *WAIT),
+    )
+    assert (result.status, suspects(result)) == ("healthy", [])
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "[PG ID 0 PG GUID 0(default_pg) Rank 0] ProcessGroupNCCL preparing to dump debug info. Include stack trace: 1",
+        "[PG ID 0 PG GUID 0(default_pg) Rank 0] Observed flight recorder dump signal from another rank via TCPStore.",
+    ],
+)
+def test_a_notice_of_a_dump_is_never_the_first_fault(tmp_path: Path, notice: str) -> None:
+    result = verdict(tmp_path, job__log=f"[rank0]:[E1130 12:10:00.0 a.cpp:1] {notice}\n" + WATCHDOG.format(r=1))
+    assert result.initiating is None
+
+
+def test_jax_names_the_task_that_did_not_come(tmp_path: Path) -> None:
+    log = (
+        "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: x. # of tasks that reached the barrier: 3/4.\n"
+        "The first task at the barrier: /job:jax_worker/replica:0/task:0. Some timed out task names:\n/job:jax_worker/replica:0/task:2\n\nbye"
+    )
+    assert (2, "absent") in suspects(verdict(tmp_path, job__log=log))

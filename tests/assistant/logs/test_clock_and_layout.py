@@ -107,3 +107,30 @@ def test_conflicting_ranks_are_reported() -> None:
 )
 def test_kernel_names(path: str, kernel: bool) -> None:
     assert is_kernel_name(path) is kernel
+
+
+def test_a_kernel_log_is_anchored_by_a_line_that_another_log_has_with_both_times() -> None:
+    syslog = source("2026-11-30T12:00:00+00:00 node-b kernel: [ 5000.123456] NVRM: Xid (PCI:0000:8a:00): 79")
+    ring = source("[ 4990.000000] eth0: link up", "[ 5000.123456] NVRM: Xid (PCI:0000:8a:00): 79")
+    clock = build_clock([ring, syslog])
+    first, second = clock.at(0, 1), clock.at(0, 2)
+    assert first is not None and second is not None
+    assert (second.iso(), first.before(second)) == ("2026-11-30T12:00:00.000Z", pytest.approx(10.123456))
+
+
+def test_a_kernel_log_of_another_boot_stays_on_its_own_axis() -> None:
+    syslog = source("2026-11-30T12:00:00+00:00 node-b kernel: [ 5000.123456] NVRM: Xid (PCI:0000:8a:00): 79")
+    moment = build_clock([source("[ 5000.123457] NVRM: Xid (PCI:0000:8a:00): 79"), syslog]).at(0, 1)
+    assert moment is not None and moment.axis == "boot:0"
+
+
+def test_a_line_without_a_stamp_is_not_older_than_its_own_rank() -> None:
+    lines = (
+        "[rank1]: 2026-11-30 12:00:50 a",
+        "[rank2]: 2026-11-30 12:00:10 lags",
+        "[rank1]: no stamp",
+        "[rank3]: no stamp",
+    )
+    clock = build_clock([source(*lines)])
+    seconds = [moment.iso() for line in (3, 4) if (moment := clock.at(0, line)) is not None]
+    assert seconds == ["2026-11-30T12:00:50.000Z", "2026-11-30T12:00:10.000Z"]

@@ -105,3 +105,9 @@ def test_what_a_stack_waits_in(frames: list[Frame], kind: str) -> None:
 def test_a_traceback_is_no_stack_of_a_hung_process() -> None:
     log = 'Traceback (most recent call last):\n  File "a.py", line 3, in main\n    load()\nKeyError: 1'
     assert read_stacks([records(log)]) == []
+
+
+def test_processes_that_dump_into_one_file_are_told_apart_by_their_current_threads() -> None:
+    dump = 'Current thread 0x{:x} (most recent call first):\n  File "/w/{}.py", line 8 in <module>'
+    stacks = read_stacks([records("\n".join(dump.format(number, number) for number in (1, 2, 3)))])
+    assert [stack.main.frames[0].file for stack in stacks if stack.main] == ["/w/1.py", "/w/2.py", "/w/3.py"]

@@ -1,0 +1,108 @@
+"""What names of files say of rank, host, attempt and kind of log.
+
+Names are believed last: content wins, and a name that says something else is
+reported. `worker_7` may be a loader or a replica, so such numbers are ranks
+only where they form a full row or the world is known to hold them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from assistant.logs.places import Places
+
+_FILE_RANK = re.compile(
+    r"(?:^|[._\-/])(?<!local[._\-])(?:rank|global_rank|worker|task)[._\-]?(\d{1,6})(?=[._\-/]|$)", re.I
+)
+_SURE_NAME = re.compile(r"(?:^|[._\-/])(?<!local[._\-])(?:global_)?rank[._\-]?\d", re.I)
+_NODE_GPU = re.compile(r"^(?P<host>[A-Za-z][\w.\-]*?\d)[._\-](?:gpu|local_?rank|lrank|device)[._\-]?\d{1,2}$", re.I)
+_TORCHRUN_DIR = re.compile(r"attempt_(\d{1,9})/(\d{1,9})/(?:stdout|stderr)\.log$")
+_KERNEL_FILE = re.compile(r"dmesg|kern(?:el)?[._\-]|journal|syslog|messages", re.I)
+_ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
+_NOT_A_HOST = re.compile(
+    r"(?:slurm|job|log|train|run|out|err|std|worker|attempt|rank|task|proc|step|local|describe|kubectl|pod|events?|node_?\d+$|\d)"
+)
+_SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
+
+
+def is_kernel_name(path: str) -> bool:
+    """Whether a file name says that the kernel wrote it."""
+    return _KERNEL_FILE.search(PurePosixPath(path.replace("!", "/")).name) is not None
+
+
+def share_over_parts(places: Places, paths: Sequence[str]) -> None:
+    """Parts that rotation made of one log are of the same rank and host; only the oldest holds the start-up lines."""
+    for known in (places.source_rank, places.source_host):
+        bases: dict[str, set[object]] = {}
+        for index, value in known.items():
+            bases.setdefault(_ROTATED.sub("", paths[index]), set()).add(value)
+        for index, path in enumerate(paths):
+            values = bases.get(_ROTATED.sub("", path), set())
+            if index not in known and len(values) == 1:
+                known[index] = next(iter(values))  # type: ignore[assignment]
+
+
+def doubt_names(places: Places, paths: Sequence[str]) -> None:
+    """`worker_7` alone may be a loader or a replica; without a world size only a full row of such files is ranks."""
+    if places.world_size is not None:
+        return
+    doubtful = {
+        index: rank
+        for index, rank in places.source_rank.items()
+        if _SURE_NAME.search(paths[index].replace("!", "/")) is None
+        and not _TORCHRUN_DIR.search(paths[index].replace("!", "/"))
+    }
+    numbers = set(doubtful.values())
+    if numbers and len(paths) > 1 and numbers != set(range(max(numbers) + 1)):
+        for index in doubtful:
+            del places.source_rank[index]
+
+
+def rank_from_path(path: str) -> int | None:
+    """The rank that a name gives."""
+    name = path.replace("!", "/")
+    torchrun = _TORCHRUN_DIR.search(name)
+    if torchrun is not None:
+        return int(torchrun.group(2))
+    found = _FILE_RANK.findall(name)
+    return int(found[-1]) if found else None
+
+
+def attempt_from_path(path: str) -> int | None:
+    """The attempt number (from 0) that torchrun's log folder names."""
+    found = _TORCHRUN_DIR.search(path.replace("!", "/"))
+    return int(found.group(1)) if found else None
+
+
+def _host_in_name(stem: str) -> str | None:
+    """The host that a file name like `ip-10-4-17-87-rank1.log` names beside its rank."""
+    rest = _SUFFIX.sub("", _FILE_RANK.sub("", stem)).strip("._-")
+    looks_like_host = re.fullmatch(r"[a-z][a-z0-9\-]*\d[a-z0-9\-.]*", rest) is not None
+    return rest if looks_like_host and _NOT_A_HOST.match(rest) is None else None
+
+
+def hosts_from_names(places: Places, paths: Sequence[str]) -> None:
+    """A source whose name holds a known host's name belongs to that host."""
+    known = sorted(places.hosts, key=len, reverse=True)
+    for index, path in enumerate(paths):
+        if index in places.source_host:
+            continue
+        name = path.replace("!", "/")
+        match = next((host for host in known if _holds(name, host)), None)
+        if match is None and is_kernel_name(name):
+            stem = PurePosixPath(name).stem
+            found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
+            match = found.group(1) if found else None
+        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
+            match = _host_in_name(PurePosixPath(name).stem)
+        if match is None and (node := _NODE_GPU.match(PurePosixPath(name).stem)) is not None:
+            match = node.group("host")
+        if match is not None:
+            places.source_host[index] = match
+
+
+def _holds(name: str, host: str) -> bool:
+    short = host.split(".")[0]
+    return len(short) > 2 and re.search(rf"(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", name) is not None
