@@ -89,6 +89,8 @@ _PREFIXES = [
     r"\[(?:RANK|rank|Rank) (?P<o_rank>\d{1,6})\]",
     r"\[(?P<s_level>[IWEF]) (?:[\w./\-]{1,160}:\d{1,6})\](?: \[(?:Rank|rank) (?P<s_rank>\d{1,6})\])?",
     r": (?P<t_level>[IWEF]) (?=[\w./\-]{1,160}:\d{1,6}\])",
+    r"(?P<ta_level>[IWEF]) (?=[\w./\-]{1,160}\.(?:cc|cpp|cu|h):\d{1,6}\])",
+    r"\[(?P<ub_host>[\w.\-]{1,128}):(?P<ub_pid>\d{1,10}):\d{1,4}\]\s{1,20}[\w.\-]{1,40}\.c:\d{1,6}\s{1,4}UCX\s{1,3}(?P<ub_level>ERROR|WARN|FATAL|INFO|DEBUG)\s{1,3}",
     r"(?P<x_relay>W-\d{1,6}-[\w.\-]{1,80} MODEL_LOG - )",
     r"\d{1,7}:\d{1,7}\s{1,12}(?P<y_level>DEBUG|INFO|WARN|WARNING|ERROR)\s{1,12}(?=\S)",
     r"[A-Za-z_][\w.\-]{0,80} - (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\b)",

@@ -65,6 +65,9 @@ _ADVICE = re.compile(
 _HEADLINE = re.compile(
     r"[Ee]xception|[Uu]ncaught|[Tt]raceback|[Ee]rror (?:in|while|when|executing|occurred)|failed(?: to start)?[.!:]?$|[Cc]rash"
 )
+_RELAYED = re.compile(
+    r"\b(?:INFO|DEBUG)\b[\s\-:|\]]{1,6}(?:\[(?:rank|default|task)[ :]?\d|\(\w{1,40} pid=|\[\d{1,5},\d{1,5}\]<std)"
+)
 _IGNORED = "Exception ignored in"
 """CPython prints it for exceptions in finalizers, which cannot end a program."""
 # A line of no loud level without any of these pieces is no error block; most lines end here.
@@ -213,14 +216,24 @@ def _traceback(records: Sequence[Record], start: int) -> tuple[Episode | None, i
         return Episode("error", block[0].number, block[-1].number, block[-1], "", False, block), position
     record, error_type, carrier = chosen
     if record.message == "AssertionError":
-        # A bare assert says nothing; the statement above it does.
-        above = block[block.index(record) - 1] if record in block[1:] else record
-        record = above if above.message.startswith("assert ") else record
+        record = _statement_above(block, record)
     kind: EpisodeKind = "teardown" if error_type in _TEARDOWN else "exception"
     ignored = start > 0 and records[start - 1].message.startswith(_IGNORED)
-    if ignored or record.level in _QUIET_LEVELS or block[0].level == "WARNING":
+    # A launcher that relays its workers' output stamps each line with its own level, before the worker's prefix.
+    relayed = _RELAYED.search(block[0].text) is not None
+    if ignored or (record.level in _QUIET_LEVELS and not relayed) or block[0].level == "WARNING":
         kind = "warning"
     return Episode(kind, block[0].number, block[-1].number, record, error_type, carrier, block), position
+
+
+def _statement_above(block: Sequence[Record], bare: Record) -> Record:
+    """The statement of a bare assert, which says nothing by itself; carets may stand between."""
+    for record in reversed(block[: block.index(bare)]):
+        if record.message.startswith("assert "):
+            return record
+        if record.message.strip("^~ "):
+            break
+    return bare
 
 
 def _chain_ahead(records: Sequence[Record], position: int) -> int | None:

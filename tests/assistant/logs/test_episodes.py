@@ -114,3 +114,23 @@ torch.distributed.DistBackendError: NCCL error in: x.cpp:94, unhandled system er
 def test_an_endless_traceback_is_bounded() -> None:
     text = "Traceback (most recent call last):\n" + '  File "x.py", line 1, in f\n' * 5_000
     assert find_episodes(records(text))
+
+
+def test_a_relayed_traceback_is_as_loud_as_it_was_before_the_relay() -> None:
+    stamp = "2025-10-30 02:14:12,311 - trainer - INFO - [rank0]: "
+    text = [
+        "Traceback (most recent call last):",
+        '  File "a.py", line 1, in f',
+        "    assert meta is not None",
+        "           ^^^^",
+        "AssertionError",
+    ]
+    (found,) = find_episodes(records("\n".join(stamp + line for line in text)))
+    assert (found.kind, found.decisive.message) == ("exception", "assert meta is not None")
+
+
+def test_what_a_logger_tells_at_info_stays_quiet() -> None:
+    stamp = "(Worker pid=7) INFO 08-10 23:02:36 [a.py:8] "
+    text = ["Traceback (most recent call last):", '  File "a.py", line 1, in f', "ValueError: no"]
+    (found,) = find_episodes(records("\n".join(stamp + line for line in text)))
+    assert found.kind == "warning"
