@@ -154,7 +154,9 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
         tier = Tier.CLASS
     else:
         tier = Tier.CONSEQUENCE if head.role == "downstream" else Tier.FAILURE
-    quiet = hit.record.level in QUIET_LEVELS or (episode is not None and episode.kind == "warning")
+    # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
+    raised = episode is not None and episode.kind == "exception"
+    quiet = (hit.record.level in QUIET_LEVELS and not raised) or (episode is not None and episode.kind == "warning")
     return Event(
         hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet and head.kind != "failure"
     )
