@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+
 import pytest
 
 from corpus.catalogue import Catalogue, bundled_dir
