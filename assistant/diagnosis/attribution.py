@@ -8,9 +8,10 @@ the file last of all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.logs.clock import Moment
 from corpus.head import Head
@@ -142,28 +143,6 @@ def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, 
 def template(message: str) -> str:
     """A message without its numbers, by which repeats are recognised."""
     return _DIGITS.sub("#", message)[:200]
-
-
-class CausalGraph:
-    """The edges between entries: what brings about what, directly or not."""
-
-    def __init__(self, heads: Mapping[str, Head]) -> None:
-        """Take the heads whose `causes` are the edges."""
-        self._causes = {entry: head.causes for entry, head in heads.items()}
-        self._reach: dict[str, frozenset[str]] = {}
-
-    def reaches(self, cause: str, effect: str) -> bool:
-        """Whether there is a path of edges from cause to effect."""
-        if cause not in self._reach:
-            seen: set[str] = set()
-            todo = list(self._causes.get(cause, ()))
-            while todo:
-                entry = todo.pop()
-                if entry not in seen:
-                    seen.add(entry)
-                    todo.extend(self._causes.get(entry, ()))
-            self._reach[cause] = frozenset(seen)
-        return effect in self._reach[cause]
 
 
 def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:

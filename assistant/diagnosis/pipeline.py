@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from assistant.diagnosis.attribution import CausalGraph, Ordered, attribute, group_events, order_is_open
+from assistant.diagnosis.attribution import Ordered, attribute, group_events, order_is_open
+from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.events import Event, Tier, build_events
 from assistant.diagnosis.fetch import fetch_next
