@@ -200,12 +200,20 @@ def _candidates(opened: Sequence[Group], graph: CausalGraph) -> list[Group]:
         if group.tier <= Tier.ERROR_LINE
         and not any(_follows(group, consequence) for consequence in consequences)
         and not any(_already_waited(group, ending) for ending in endings)
+        and not any(_ends_after(group, wrapper) for wrapper in opened)
     ]
     strong = _louder([group for group in free if group.tier <= Tier.EXCEPTION], graph)
     lines = [group for group in free if group.tier == Tier.ERROR_LINE]
     if not strong:
         return lines
     return strong + [line for line in lines if any(_leads_to(line, group) for group in strong)]
+
+
+def _ends_after(group: Group, wrapper: Group) -> bool:
+    """Whether a process only ended after it had said that something elsewhere made it end."""
+    if group.head is None or not group.head.ends or wrapper.tier != Tier.WRAPPER or wrapper.head is None:
+        return False
+    return _same_source(group, wrapper) and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
 
 
 def _louder(strong: list[Group], graph: CausalGraph) -> list[Group]:

@@ -17,7 +17,7 @@ CATALOGUE = catalogue_of(
     head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream", causes=("failed",)),
     head("few", signature("fewer GPUs than asked for")),
     head("throttle", signature("clocks reduced by thermal slowdown"), slows=True),
-    head("killed", signature("exited with code 137"), kind="class", role="either"),
+    head("killed", signature("exited with code 137"), kind="class", role="either", ends=True),
     head("failed", signature("ChildFailedError"), kind="wrapper", role="downstream"),
     head("sketch", signature("a thing nobody has proven"), status="draft"),
 )
@@ -226,3 +226,8 @@ def test_what_was_only_warned_of_gives_way_to_what_ended_the_run(
 ) -> None:
     result = verdict(tmp_path, job=f"{soft}\nloading the model\n[rank3]: {OOM}")
     assert first(result) == expected
+
+
+def test_a_process_that_said_why_it_ends_did_not_start_it(tmp_path: Path) -> None:
+    result = verdict(tmp_path, job="loading\nother task gone: ChildFailedError\nexited with code 137")
+    assert (result.status, result.initiating) == ("symptom-only", None)
