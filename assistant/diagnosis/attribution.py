@@ -39,6 +39,8 @@ class Group:
     events: list[Event]
     explained_by: list[Group] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
+    assumed: bool = False
+    """True when no edge leads here from what explains it: it only came afterwards."""
 
     @property
     def first(self) -> Event:
@@ -162,14 +164,14 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
             independent.append(group)
             continue
         if initiating is not None and not group.explained_by:
-            group.explained_by = [initiating]
+            group.explained_by, group.assumed = [initiating], True
         downstream.append(group)
     if initiating is not None:
         # Beside a real fault, wrappers printed as warnings are part of its noise.
         noise = [group for group in recovered if group.key[2] == "open" and group.tier >= Tier.CONSEQUENCE]
         recovered = [group for group in recovered if group not in noise]
         for group in noise:
-            group.explained_by = [initiating]
+            group.explained_by, group.assumed = [initiating], True
         downstream += noise
     downstream.sort(key=lambda group: _sort_key(group))
     return Ordered(initiating, downstream, independent, recovered, unrelated)

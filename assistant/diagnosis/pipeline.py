@@ -29,7 +29,7 @@ from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.scopes import mark_scopes
 from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
 from assistant.diagnosis.standing import read_standings, stack_suspects
-from assistant.diagnosis.status import decide_status, slowing
+from assistant.diagnosis.status import decide_status, slowing, without_bystander
 from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
 from assistant.diagnosis.window import mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
@@ -165,6 +165,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     """Put the verdict together."""
     seen = {event.rank for event in facts.events if event.rank is not None}
     info = run_info(run, facts.places, facts.clock, facts.progress, facts.events, ordered, facts.skews)
+    ordered = without_bystander(ordered)
     status = decide_status(facts.progress, ordered)
     if status == "inconclusive" and facts.hung:
         status = "symptom-only"  # ranks were seen to wait for others; why those did not come is not in these logs

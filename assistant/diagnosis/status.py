@@ -38,6 +38,18 @@ def _is_slowing(group: Group) -> bool:
     return head is not None and strength_of(group) == "verified" and head.slows
 
 
+def without_bystander(ordered: Ordered) -> Ordered:
+    """Set aside what only slowed a run that then ended in something no edge leads to: the cause is another."""
+    first = ordered.initiating
+    if first is None or not _is_slowing(first) or first.head is None or first.head.family == "numerics":
+        return ordered
+    if not ordered.downstream or not all(group.assumed for group in ordered.downstream):
+        return ordered
+    for group in ordered.downstream:
+        group.explained_by = []
+    return replace(ordered, initiating=None, recovered=[first, *ordered.recovered])
+
+
 def slowing(ordered: Ordered) -> Ordered:
     """The same order with the verified fault that slows the living run put first."""
     first = next(group for group in ordered.recovered if _is_slowing(group))

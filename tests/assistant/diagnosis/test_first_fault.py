@@ -231,3 +231,12 @@ def test_what_was_only_warned_of_gives_way_to_what_ended_the_run(
 def test_a_process_that_said_why_it_ends_did_not_start_it(tmp_path: Path) -> None:
     result = verdict(tmp_path, job="loading\nother task gone: ChildFailedError\nexited with code 137")
     assert (result.status, result.initiating) == ("symptom-only", None)
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("ChildFailedError", "symptom-only"), ("step 1 loss 1\nstep 2 loss 1\nstep 3 loss 1", "degraded")],
+)
+def test_what_slowed_a_run_is_not_why_it_ended(tmp_path: Path, end: str, status: str) -> None:
+    result = verdict(tmp_path, job=f"clocks reduced by thermal slowdown\nloading\n{end}")
+    assert result.status == status
