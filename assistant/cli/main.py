@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -76,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = OutputError.exit_code
     except Exception as error:  # noqa: BLE001  whatever it is, a person gets a sentence and we get a report
         code = _internal_error(console, error, words)
+    _settle_stderr()
     return int(code)
 
 
@@ -97,8 +98,21 @@ def _flush() -> None:
 
 def _close_stdout() -> None:
     """Give the interpreter's last flush a place to go after the reader of the pipe left."""
+    _lead_away(sys.stdout)
+
+
+def _settle_stderr() -> None:
+    """Drop talk that nobody can hear: what is still buffered would turn the exit status into 120."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        _lead_away(sys.stderr)
+
+
+def _lead_away(stream: TextIO) -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say_usage(console: Console, error: click.ClickException) -> int:

@@ -171,11 +171,13 @@ def test_a_full_device_is_a_sentence(words: tuple[str, ...], root: Path) -> None
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_nobody_to_talk_to_is_no_error(root: Path) -> None:
+@pytest.mark.parametrize("progress", ["none", "plain", "tty"])
+def test_nobody_to_talk_to_is_no_error(root: Path, progress: str) -> None:
+    environment = {**os.environ, "FIRSTFAULT_PROGRESS": progress}
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "assistant", "demo"], stdout=subprocess.PIPE, stderr=full, cwd=root
-        )  # fmt: skip
+            [sys.executable, "-m", "assistant", "demo"], stdout=subprocess.PIPE, stderr=full, cwd=root, env=environment
+        )
     assert done.returncode == 0
     assert done.stdout.startswith(b"IDENTIFIED")
 
