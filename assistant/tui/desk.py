@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -121,6 +122,9 @@ class Desk(JobApp):
     def take_knowledge(self, loaded: Loaded) -> None:
         """The knowledge is there: build the index, and read what waited for it."""
         self.loaded = loaded
+        # The corpus is a hundred thousand objects that live as long as the screen; a search for garbage that looks
+        # at all of them holds every key for 40 ms.
+        gc.freeze()
         self.start_job("index", "building the index", lambda report: loaded.conversation.prepare(report.share))
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
