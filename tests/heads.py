@@ -51,3 +51,14 @@ def catalogue_of(*heads: Head) -> Catalogue:
         offsets[item.id] = [position, len(line)]
         position += len(line)
     return Catalogue([Compiled("test", list(heads), {}, b"".join(lines), offsets)])
+
+
+HANGING_RUN = catalogue_of(
+    head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload", causes=("watchdog",)),
+    head(
+        "watchdog",
+        signature("Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq:int}"),
+        role="downstream",
+    ),
+)
+"""One rank runs out of memory, the others wait for it until their watchdogs fire."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.heads import catalogue_of, head, signature
+from tests.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGERS = sorted((ROOT / "tests" / "evaluation" / "coverage").glob("*.tsv"))
@@ -17,12 +16,7 @@ LEDGERS = sorted((ROOT / "tests" / "evaluation" / "coverage").glob("*.tsv"))
 
 @pytest.fixture(scope="module")
 def coverage() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("evaluate_coverage", ROOT / "scripts" / "evaluate_coverage.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("evaluate_coverage")
 
 
 CATALOGUE = catalogue_of(

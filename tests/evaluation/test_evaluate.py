@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,20 +11,15 @@ import pytest
 
 from assistant import reports
 from assistant.verdict import Diagnosis, EntryRef, EvidenceLine, Finding, Line, NearMiss, SourceInfo, Suspect
+from tests.scripts import load_script
 
 CASES = Path(__file__).parent / "open.jsonl"
 
 
 @pytest.fixture(scope="module")
-def evaluate(root: Path) -> ModuleType:
+def evaluate() -> ModuleType:
     """scripts/evaluate.py as a module."""
-    spec = importlib.util.spec_from_file_location("evaluate", root / "scripts" / "evaluate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["evaluate"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("evaluate")
 
 
 LOG = "start\nboom: device lost\nend\r\n"

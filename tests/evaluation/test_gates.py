@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-
-def script(root: Path, name: str) -> ModuleType:
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(name, root / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+from tests.scripts import load_script
 
 
-def test_generated_incidents_reach_the_bars(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = script(root, "evaluate_generated").main(["--seeds", "1", "--require"])
+def test_generated_incidents_reach_the_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    status = load_script("evaluate_generated").main(["--seeds", "1", "--require"])
     assert status == 0, capsys.readouterr().out[-3000:]
 
 
@@ -39,5 +27,5 @@ def test_recreated_reports_reach_the_bars(root: Path, capsys: pytest.CaptureFixt
     """Situations from public reports, re-created without sight of entries and code; no wrong `identified`."""
     cases = root / "tests" / "evaluation" / name
     bars = [part for bar in REPORTS[name] for part in ("--require", bar)]
-    status = script(root, "evaluate").main(["cases", str(cases), *bars])
+    status = load_script("evaluate").main(["cases", str(cases), *bars])
     assert status == 0, capsys.readouterr().out[-3000:]

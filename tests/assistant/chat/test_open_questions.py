@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from corpus.catalogue import Catalogue
+from tests.scripts import load_script
 
 DEV = Path(__file__).parent / "dev_questions.jsonl"
 OPEN = Path(__file__).parents[2] / "evaluation" / "open.jsonl"
 
 
 @pytest.fixture(scope="module")
-def evaluate(root: Path) -> ModuleType:
+def evaluate() -> ModuleType:
     """scripts/evaluate_answers.py as a module."""
-    spec = importlib.util.spec_from_file_location("evaluate_answers", root / "scripts" / "evaluate_answers.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["evaluate_answers"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("evaluate_answers")
 
 
 # Reached without an index, by word overlap alone: 95 % and 95 % of the words, 90 % of the unknowns.

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from assistant.diagnosis.pipeline import diagnose
-from tests.heads import catalogue_of, head, signature
-
-CATALOGUE = catalogue_of(
-    head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload", causes=("watchdog",)),
-    head(
-        "watchdog",
-        signature("Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq:int}"),
-        role="downstream",
-    ),
-)
+from tests.heads import HANGING_RUN
+from tests.scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
-    path = Path(__file__).resolve().parents[3] / "scripts" / "make_run_logs.py"
-    spec = importlib.util.spec_from_file_location("make_run_logs", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("make_run_logs")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
@@ -41,7 +25,7 @@ def test_the_rank_that_failed_first_is_named(
 ) -> None:
     truth = maker.make_run(kind, tmp_path, ranks=ranks, steps=12, seed=seed)
     (tmp_path / "truth.json").unlink()
-    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    result = diagnose([str(tmp_path)], catalogue=HANGING_RUN)
     found = result.initiating
     assert found is not None, result.status
     assert (result.status, found.ranks, found.evidence[0].source, found.evidence[0].line) == (

@@ -10,16 +10,8 @@ import pytest
 from assistant.diagnosis.pipeline import diagnose
 from assistant.logs.folded import foldings, unfold
 from corpus.record import Record, read_records
-from tests.heads import catalogue_of, head, signature
+from tests.heads import HANGING_RUN
 
-CATALOGUE = catalogue_of(
-    head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload", causes=("watchdog",)),
-    head(
-        "watchdog",
-        signature("Watchdog caught collective operation timeout: WorkNCCL(SeqNum={seq:int}"),
-        role="downstream",
-    ),
-)
 LOG = [
     "2026-11-30 12:00:01 [rank0]: step 1 loss 3.2",
     "2026-11-30 12:00:02 [rank0]: step 2 loss 3.1",
@@ -49,7 +41,7 @@ def soft(width: int) -> list[str]:
 )
 def test_the_verdict_does_not_depend_on_where_lines_were_broken(tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
-    found = diagnose([str(tmp_path / "job.log")], catalogue=CATALOGUE)
+    found = diagnose([str(tmp_path / "job.log")], catalogue=HANGING_RUN)
     first = found.initiating
     assert first is not None and first.entry is not None
     assert (found.status, first.entry.id, first.ranks, first.evidence[0].line) == ("identified", "oom", (3,), 3)
@@ -65,7 +57,7 @@ def test_without_a_signature_across_a_break_nothing_is_joined(tmp_path: Path) ->
         "2026-11-30 12:00:09 [rank3]: CUDA out of memory. Tried to allocate 2.00 GiB",
     ]
     (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
-    found = diagnose([str(tmp_path / "job.log")], catalogue=CATALOGUE)
+    found = diagnose([str(tmp_path / "job.log")], catalogue=HANGING_RUN)
     assert not [text for text in found.warnings if "columns" in text]
     assert found.initiating is not None and found.initiating.evidence[0].line == 3
 
