@@ -28,18 +28,26 @@ def compare(paths: Sequence[str], good_paths: Sequence[str], diagnosis: Diagnosi
         raise FirstfaultError("--baseline reads the failed run twice, and a pipe can't be.", "Save it to a file first.")
     failed, good = expand(paths)[0], expand(good_paths)[0]
     try:
-        bad, fine = read_templates(failed), read_templates(good)
+        return _compare(failed, good, tuple(good_paths), diagnosis)
     except OSError as error:
         raise FirstfaultError(f"The comparison stopped: {error.strerror or error}.", "Run it again.") from error
+
+
+def _compare(
+    failed: Sequence[Source], good: Sequence[Source], good_paths: tuple[str, ...], diagnosis: Diagnosis
+) -> Baseline:
+    bad, fine = read_templates(failed), read_templates(good)
     familiar = Familiar(fine)
     quoted = {(line.source, line.line) for finding in diagnosis.all_findings() for line in finding.evidence}
     new, blocks = [], _new_blocks(bad, familiar)
     for first, size in blocks:
         if (failed[first.source].path, first.line) not in quoted:
             new.append(NewLine(line=_line(failed, first), count=first.count, lines=size))
-    common, ahead = _parting(failed, good, diagnosis)
+    ours = _telling(failed, diagnosis)
+    theirs = _counterpart(ours, good)
+    common, ahead = (None, ()) if theirs is None else _parting(ours, theirs, (failed, bad), (good, fine))
     return Baseline(
-        paths=tuple(good_paths),
+        paths=good_paths,
         lines=fine.lines,
         templates=len(fine.seen),
         new=tuple(new[:MOST_NEW]),
@@ -68,14 +76,10 @@ def _new_blocks(bad: Templates, familiar: Familiar) -> list[tuple[Seen, int]]:
 
 
 def _parting(
-    failed: Sequence[Source], good: Sequence[Source], diagnosis: Diagnosis
+    ours: Source, theirs: Source, failed: tuple[Sequence[Source], Templates], good: tuple[Sequence[Source], Templates]
 ) -> tuple[Line | None, tuple[Line, ...]]:
     """The last milestone that both reached, and how the good run went on; of one pair of sources that belong together."""
-    ours = _telling(failed, diagnosis)
-    theirs = _counterpart(ours, good)
-    if theirs is None:
-        return None, ()
-    bad, fine = read_templates([ours]), read_templates([theirs])
+    bad, fine = _alone(ours, *failed), _alone(theirs, *good)
     shared = [template for template in bad.seen if template in fine.seen]
     if not shared:
         return None, ()
@@ -84,6 +88,11 @@ def _parting(
     rest = order[order.index(shared[-1]) + 1 :]
     ahead = [fine.seen[template] for template in rest if template not in reached][:MOST_AHEAD]
     return _line([ours], bad.seen[shared[-1]]), tuple(_line([theirs], seen) for seen in ahead)
+
+
+def _alone(source: Source, sources: Sequence[Source], read: Templates) -> Templates:
+    """The templates of one source; it is read again only where it was read together with others."""
+    return read if len(sources) == 1 else read_templates([source])
 
 
 def _telling(failed: Sequence[Source], diagnosis: Diagnosis) -> Source:
