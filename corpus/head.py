@@ -91,6 +91,11 @@ class Head(NamedTuple):
     """True for notices of an end to come, which further steps do not refute."""
 
     @property
+    def only_slows(self) -> bool:
+        """Whether it costs a run speed and nothing else; numbers that went wrong end a run later, edge or not."""
+        return self.slows and self.family != "numerics"
+
+    @property
     def rank(self) -> int:
         """0 for a failure, 1 for a class, 2 for a wrapper: who explains more."""
         return ("failure", "class", "wrapper").index(self.kind)

@@ -124,10 +124,6 @@ _NESTED_KEYS = ("fields", "record", "payload", "jsonPayload")
 _TIME_KEYS = ("timestamp", "time", "ts", "@timestamp", "asctime", "datetime", "t")
 _STACK_KEYS = ("exc_info", "exception", "stack", "stack_trace", "stacktrace", "traceback")
 
-_QUICK_RANK = re.compile(
-    rb"\[(?:rank|Rank)[ _:]?(\d{1,6})\]|\[\d{1,6},(\d{1,6})\]<std|\[task[ :]?(\d{1,6})\]|\(Worker_TP(\d{1,4}) |\A {0,4}(\d{1,5}): |rank=(\d{1,6})[, ]"
-)
-
 
 def clean(text: str) -> str:
     """Take off ANSI escapes and the remaining control bytes that hide a literal."""
@@ -136,14 +132,6 @@ def clean(text: str) -> str:
     if "\x00" in text:
         text = text.replace("\x00", "")
     return text
-
-
-def quick_rank(raw: bytes) -> int | None:
-    """The rank that the first bytes of a line name, without parsing the line."""
-    found = _QUICK_RANK.search(raw, 0, 96)
-    if found is None:
-        return None
-    return int(next(group for group in found.groups() if group is not None))
 
 
 def read_records(raw: bytes, number: int) -> list[Record]:

@@ -206,6 +206,7 @@ def main() -> None:
             return
         version = subprocess.run([find_ripgrep(), "--version"], capture_output=True, text=True, check=True)
         print(f"{bench.literals} literals; {version.stdout.splitlines()[0]}; Python {platform.python_version()}")
+        print(f"peak RSS in MiB, to stay below {RSS_BAR}")
         print("| case  |    MiB | CPU s   | rg s    | ratio | bar  | RSS  | wall s |")
         print("|-------|--------|---------|---------|-------|------|------|--------|")
         for result in results:

@@ -231,10 +231,8 @@ def _is_soft(group: Group) -> bool:
     head, record = group.head, group.first.record
     if head is None or head.kind != "failure" or group.first.kernel:
         return False
-    # Numbers that went wrong end a run later, edge or not; a lost share of the speed does not.
-    only_slows = head.slows and head.family != "numerics"
     # NCCL calls all that it prints a warning, and says there first what others only pass on.
-    return only_slows or (record.level == "WARNING" and "NCCL WARN" not in record.text)
+    return head.only_slows or (record.level == "WARNING" and "NCCL WARN" not in record.text)
 
 
 def _is_interruption(group: Group) -> bool:

@@ -314,11 +314,8 @@ def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
         lines += starts[index]
         lines += _cancelled_before(records)
         # Every agent announces the same restart; lines close together are one.
-        merged = [
-            line
-            for position, line in enumerate(sorted(lines))
-            if position == 0 or line - sorted(lines)[position - 1] > 3
-        ]
+        lines.sort()
+        merged = [line for position, line in enumerate(lines) if position == 0 or line - lines[position - 1] > 3]
         if merged:
             found[index] = merged
     return found

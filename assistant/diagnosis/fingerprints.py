@@ -20,7 +20,6 @@ from corpus.record import Record
 _FINGERPRINT = re.compile(
     r"Rank (\d{1,6}) is running collective: CollectiveFingerPrint\((?:SequenceNumber ?= ?(\d{1,15}), ?)?OpType ?= ?([A-Za-z_]+)(?:, ?TensorShape ?= ?\[([\d, ]{0,200})\])?"
 )
-_SHAPES = re.compile(r"Error when verifying shape tensors for collective (\w+) on rank (\d{1,6})")
 _BARRIER = re.compile(r"[Rr]anks? (\d{1,6}(?:, ?\d{1,6}){0,200}) failed to pass monitoredBarrier")
 _PARAMETERS = re.compile(
     r"DDP expects same model across all ranks, but Rank (\d{1,6}) has (\d{1,9}) params, while rank (\d{1,6}) has inconsistent (\d{1,9})"

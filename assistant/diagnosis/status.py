@@ -41,7 +41,7 @@ def _is_slowing(group: Group) -> bool:
 def without_bystander(ordered: Ordered) -> Ordered:
     """Set aside what only slowed a run that then ended in something no edge leads to: the cause is another."""
     first = ordered.initiating
-    if first is None or not _is_slowing(first) or first.head is None or first.head.family == "numerics":
+    if first is None or first.head is None or not _is_slowing(first) or not first.head.only_slows:
         return ordered
     if not ordered.downstream or not all(group.assumed for group in ordered.downstream):
         return ordered

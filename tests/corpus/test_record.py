@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.record import quick_rank, read_records
+from corpus.record import read_records
 
 BOOM = "RuntimeError: CUDA error: device-side assert triggered"
 
@@ -100,21 +100,6 @@ def test_ordinary_text_is_not_taken_for_a_prefix(line: str) -> None:
     (record,) = read_records(line.encode(), 1)
     assert record.message == line
     assert record.rank is None and record.host is None and record.task is None
-
-
-@pytest.mark.parametrize(
-    ("raw", "rank"),
-    [
-        (b"[rank17]: x", 17),
-        (b"[1,3]<stderr>: x", 3),
-        (b" 4: x", 4),
-        (b"(Worker_TP2 pid=9) x", 2),
-        (b"no rank here", None),
-        (b"[task 9] x", 9),
-    ],
-)
-def test_quick_rank(raw: bytes, rank: int | None) -> None:
-    assert quick_rank(raw) == rank
 
 
 @given(st.binary(max_size=300))
