@@ -53,7 +53,7 @@ _TOKEN_NAMED: Final = re.compile(
 _OPTION: Final = re.compile(r"(?i)(--(?:[\w-]{0,40}-)?(?:password|passwd|secret|token|api-key)[ =])(\S{4,})")
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 _LOGIN: Final = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{0,63})@([A-Za-z][\w.-]{0,63})(?=:|\s|$)")
-_HOME: Final = re.compile(r"(/(?:home|Users)/)([A-Za-z_][\w.-]*)")
+_HOME: Final = re.compile(r"(/(?:home|Users|users|user|scratch)/)([A-Za-z_][\w.-]*)")
 _USER: Final = re.compile(
     r"""(?ix)(\b(?:user|(?:login|user)[-_]?name)(?:\\?["']?\s*=\s*\\?["']?|\\?["']\s*:\s*\\?["'])|\busername:\s*)([a-z_][\w.-]*)"""
 )
@@ -61,6 +61,9 @@ _UID: Final = re.compile(r"(\buid=\d+\()([^)\s]+)(?=\))")
 _HOST_NAMED: Final = re.compile(
     r"""(?ix)(\b(?:hostname|host|nodename|node_name|node|master_addr|nodelist|server|endpoint|rdzv_endpoint)
     \\?["']?\s*[=:]\s*\\?["']?(?:[a-z]+://)?)(?=[a-z]*[0-9.-])([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*)(?![\w(])"""
+)
+_HOST_SLURM: Final = re.compile(
+    r"(\bON |\bsrun: error: |\bslurmstepd-|\bslurmd-)(?=[\w.-]*[\d-])([A-Za-z][\w-]*(?:\.[\w-]+)*)(?= (?:CANCELLED|TERMINATED)|: )"
 )
 _INTERNAL: Final = re.compile(
     r"(?i)(?<![\w.-])(?:[a-z0-9][a-z0-9-]{0,62}\.){1,10}(?:internal|local|localdomain|lan|corp|intra|intranet|cluster|hpc|private|home)\b"
@@ -76,7 +79,8 @@ _IPV6: Final = re.compile(
 _MAC: Final = re.compile(r"(?i)(?<![\w:])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:])")
 _GENERIC_USERS: Final = frozenset(
     "root user users ubuntu ec2-user centos admin nobody runner jovyan app none null true false slurm default id name "
-    "error the a an is not".split()
+    "error the a an is not tmp data dataset datasets run runs log logs ckpt ckpts checkpoint checkpoints model models "
+    "shared share cache jobs job team projects project".split()
 )
 _GENERIC_HOSTS: Final = frozenset(
     "localhost localdomain node nodes host hosts gpu cpu rank worker workers master head none null true false unknown "
@@ -114,6 +118,7 @@ class Masker:
         text = _INTERNAL.sub(self._named("host"), text)
         text = _AWS_NAME.sub(self._named("host"), text)
         text = _HOST_NAMED.sub(self._after("host", _GENERIC_HOSTS), text)
+        text = _HOST_SLURM.sub(self._after("host", _GENERIC_HOSTS), text)
         text = _LOGIN.sub(self._login, text)
         text = _HOME.sub(self._after("user", _GENERIC_USERS), text)
         text = _UID.sub(self._after("user", _GENERIC_USERS), text)

@@ -21,6 +21,8 @@ from corpus.errors import FirstfaultError
 
 NAME: Final = "firstfault"
 _CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+LONGEST_VERB: Final = 40
+"""Characters up to which a first word may be a verb with a slip in it; a pasted line is none."""
 COMPLETE: Final = "_FIRSTFAULT_COMPLETE"
 
 
@@ -127,7 +129,9 @@ def _say_usage(console: Console, error: click.ClickException) -> int:
 
 def _meant_verb(words: Sequence[str]) -> str:
     """A hint for a first word that is no file but nearly a verb."""
-    if not words or words[0] in VERBS or words[0].startswith("-") or Path(words[0]).exists():
+    if not words or words[0] in VERBS or words[0].startswith("-") or len(words[0]) > LONGEST_VERB:
+        return ""
+    if Path(words[0]).exists():
         return ""
     import difflib
 

@@ -103,6 +103,9 @@ class _Finder:
 
     def add_path(self, path: str) -> None:
         """A path as given: file, directory, pipe, or a glob that the shell left alone."""
+        if not path:
+            self.unread.append(Unread("''", "is no path; is a variable of the shell empty?"))
+            return
         try:
             status = Path(path).stat()
         except OSError as error:

@@ -210,3 +210,16 @@ def test_closed_streams_do_no_harm(root: Path) -> None:
     assert b"stdout is closed" in done.stderr
     done = subprocess.run(["sh", "-c", f"{command} demo 2>&-"], capture_output=True, cwd=root)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("x" * 300,), ("",), ("--baseline", "", "demo.log"), ("control", "", ""), ("excerpt", "")]
+)
+def test_a_word_that_can_be_no_path_is_a_sentence(words: tuple[str, ...], tmp_path: Path, root: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    (tmp_path / "demo.log").write_text("step 1 loss 2.0\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "assistant", *words], capture_output=True, cwd=tmp_path, env=environment, check=False
+    )
+    assert (done.returncode, b"Traceback" in done.stderr, b"internal error" in done.stderr) == (2, False, False)
+    assert done.stderr.startswith(b"firstfault: Nothing could be read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import sys
 from collections.abc import Callable
@@ -60,4 +61,32 @@ def test_what_of_a_line_cannot_be_looked_at_is_left_out(firstfault: Callable[...
 def test_a_file_that_is_not_there(firstfault: Callable[..., Any], tmp_path: Path) -> None:
     ended = firstfault("mask", str(tmp_path / "no.log"))
     assert (ended.code, ended.out) == (2, "")
-    assert "No such file or directory" in ended.err
+    assert "no such file or directory" in ended.err
+
+
+@pytest.mark.parametrize(
+    "pack", [lambda text: text.encode("utf-16"), lambda text: gzip.compress(text.encode())], ids=["utf-16", "gz"]
+)
+def test_what_a_diagnosis_can_read_is_masked(firstfault: Callable[..., Any], tmp_path: Path, pack: Any) -> None:
+    (tmp_path / "job.log").write_bytes(pack(LOG.decode()))
+    assert firstfault("mask", "-q", str(tmp_path / "job.log")).out == MASKED
+
+
+def test_a_damaged_log_is_masked_as_far_as_it_goes_and_said(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "job.log.gz").write_bytes(gzip.compress(LOG * 2000)[:-20])
+    ended = firstfault("mask", str(tmp_path / "job.log.gz"))
+    assert (ended.code, ended.out.startswith(MASKED)) == (5, True)
+    assert "ends early or is damaged" in ended.err
+
+
+def test_hosts_and_users_of_a_cluster(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(
+        "lost contact with cn17\n"
+        "Nov 30 12:41:58 cn17 kernel: out of memory\n"
+        "srun: error: node-c17: task 2: Out Of Memory\n"
+        "slurmstepd: error: *** STEP 88123.0 ON node-c17 CANCELLED AT 2026-11-30T10:00:00 ***\n"
+        "reading /scratch/alice/data and /scratch/data\n"
+    )
+    out = firstfault("mask", "-q", str(tmp_path / "job.log")).out
+    assert not [name for name in ("cn17", "node-c17", "alice") if name in out]
+    assert "task 2: Out Of Memory" in out and "/scratch/data" in out
