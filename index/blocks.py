@@ -241,3 +241,14 @@ class Transcoder:
         buffer[: len(part)] = part
         self._ready = self._ready[len(part) :]
         return len(part)
+
+
+def as_utf8(stream: Readable) -> Readable:
+    """A stream read as UTF-8, whatever encoding its first bytes tell; bytes that are none are replaced."""
+    start = bytearray(SAMPLE)
+    filled = 0
+    with memoryview(start) as view:
+        while filled < SAMPLE and (count := stream.readinto(view[filled:])):
+            filled += count
+    encoding, mark = encoding_from(bytes(start[:filled]))
+    return Transcoder(bytes(start[mark:filled]), stream, encoding)

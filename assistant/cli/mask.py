@@ -17,8 +17,9 @@ from corpus.errors import FirstfaultError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-    from assistant.logs.streams import Source, SourceStream
+    from assistant.logs.streams import Source
     from assistant.masking import Masker
+    from index.blocks import Readable
 
 MAX_LINE = 1 << 20
 """Bytes of a line that are looked at; the rest of a longer one is left out, for it could not be masked."""
@@ -74,7 +75,7 @@ def _hosts(lines: Iterable[bytes]) -> set[str]:
 class _Raw(io.RawIOBase):
     """A source as a stream that can be read by lines."""
 
-    def __init__(self, stream: SourceStream) -> None:
+    def __init__(self, stream: Readable) -> None:
         super().__init__()
         self._stream = stream
 
@@ -82,15 +83,17 @@ class _Raw(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        return self._stream.readinto(buffer)
+        return self._stream.readinto(memoryview(buffer)) or 0
 
 
 def _lines(sources: Sequence[Source], problems: list[str]) -> Iterator[bytes]:
     """The lines of sources as a diagnosis reads them: decompressed and in UTF-8."""
+    from index.blocks import as_utf8
+
     for source in sources:
         try:
             with source.open() as stream:
-                yield from _cut(io.BufferedReader(_Raw(stream)))
+                yield from _cut(io.BufferedReader(_Raw(as_utf8(stream))))
                 problems += stream.problems
         except OSError as error:
             raise UnreadableError(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from assistant.logs.sources import Source
+from index.blocks import as_utf8
 
 BLOCK: Final = 1 << 20
 """Bytes read at once."""
@@ -94,10 +95,11 @@ def _mask(levelled: str) -> str:
 
 def _lines(source: Source) -> Iterator[bytes]:
     """The lines of a source, cut to what is compared; of a line drawn over, the last state."""
-    with source.open() as stream:
+    with source.open() as opened:
+        stream = as_utf8(opened)
         buffer = bytearray(BLOCK)
         rest = b""
-        while done := stream.readinto(buffer):
+        while done := stream.readinto(memoryview(buffer)):
             lines = (rest + buffer[:done]).split(b"\n")
             rest = lines.pop()[-BLOCK:]
             yield from map(_shown, lines)

@@ -164,6 +164,13 @@ def test_a_good_run_beside_itself_has_nothing_new(tmp_path: Path) -> None:
     assert (found.new, found.went_on, found.new_total) == ((), (), 0)
 
 
+def test_a_run_in_another_encoding_is_the_same_run(tmp_path: Path) -> None:
+    (tmp_path / "ok.log").write_text(steps(40, end=DONE))
+    (tmp_path / "wide.log").write_text(steps(40, end=DONE), encoding="utf-16")
+    result = diagnose([str(tmp_path / "wide.log")], catalogue=CATALOGUE)
+    assert compare([str(tmp_path / "wide.log")], [str(tmp_path / "ok.log")], result).new == ()
+
+
 def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
     (tmp_path / "ok.log").write_text(steps(4))
     result = diagnose([str(tmp_path / "ok.log")], catalogue=CATALOGUE)
