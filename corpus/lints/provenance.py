@@ -14,6 +14,7 @@ CLOSED = (
     "mellanox", "connectx", "mlx5", "bluefield", "firmware", "bios", "bmc", "ipmi", "ecc", "ampere", "hopper",
     "gke", "google", "gcp", "aws", "ec2", "sagemaker", "efa", "azure", "oracle", "oci", "weights & biases", "wandb",
     "lustre", "weka", "vast", "gpfs", "spectrum scale", "lsf", "matlab", "intel", "hugging face hub", "artifactory",
+    "apple", "metal", "mps", "windows", "docker hub", "databricks", "colab", "kaggle", "vertex", "runpod", "modal",
 )  # fmt: skip
 """Words of a component whose source nobody outside can read."""
 
