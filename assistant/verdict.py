@@ -23,6 +23,7 @@ VerdictStatus = Literal[
 ]
 FindingRole = Literal["initiating", "downstream", "recovered", "unrelated"]
 Strength = Literal["verified", "classified", "observed"]
+SetAside = Literal["survived", "handled", "only-slows", "earlier-run", "harmless", "quoted"]
 Owner = Literal["workload", "node", "platform", "unknown"]
 SuspectReason = Literal[
     "absent", "silent", "never-entered", "other-collective", "size-mismatch", "busy", "unplaced-event", "exited-first"
@@ -76,6 +77,8 @@ class Line(Part):
     host: str | None = None
     time: str | None = None
     """ISO 8601."""
+    time_inherited: bool = False
+    """True where the line gives no time itself; `time` is then that of the last stamped line above it."""
 
     @property
     def place(self) -> str:
@@ -120,6 +123,9 @@ class Finding(Part):
     id: str
     role: FindingRole
     strength: Strength
+    set_aside: SetAside | None = None
+    """Why a finding of the role `recovered` is not blamed: the job went on after it, the program dealt with it, it only
+    slows, an earlier run had it, it is known to be harmless, or its text is only quoted. Null for the other roles."""
     entry: EntryRef | None = None
     owner: Owner = "unknown"
     attempt: int = 1

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 
-from assistant.diagnosis.collectives import timeout_seconds
+from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import Episode, read_exception
@@ -83,6 +83,8 @@ class Event:
     hit: Hit | None = None
     episode: Episode | None = None
     moment: Moment | None = None
+    own_time: bool = False
+    """True when the line, or the block of facts it stands in, gives the moment; else the last stamped line does."""
     onset: Moment | None = None
     rank: int | None = None
     host: str | None = None
@@ -101,6 +103,8 @@ class Event:
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
+    quoted: str = ""
+    """What quotes it, so that nothing is reported here; empty when it is no quotation."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -128,8 +132,8 @@ def build_events(
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
-        event.moment = clock.at(event.source, event.line)
-        event.onset = _onset(event)
+        event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
+        event.onset = onset_of(event.moment, event.record, event.hit)
         event.attempt = _attempt(event, run, restarts)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
@@ -289,21 +293,6 @@ def _captured_host(event: Event) -> str | None:
         if capture is not None and not capture.redacted and _HOST.fullmatch(capture.text):
             return capture.text
     return None
-
-
-def _onset(event: Event) -> Moment | None:
-    """When it began: a timeout began as long before its line as it had waited."""
-    if event.moment is None:
-        return None
-    waited = timeout_seconds(event.record.text)
-    if not waited and event.hit is not None:
-        for name in ("ran_ms", "waited_ms", "timeout_ms"):
-            text = event.hit.captures[name].text if name in event.hit.captures else ""
-            if text.isdigit() and len(text) < 13:
-                waited = int(text) / 1000
-                break
-    moment = event.moment
-    return replace(moment, seconds=moment.seconds - waited) if waited else moment
 
 
 def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:

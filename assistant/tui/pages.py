@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assistant.reports._rest import states
 from assistant.reports._words import (
+    heading,
     headline,
     listing,
     named,
@@ -49,8 +50,10 @@ def overview(dossier: Dossier) -> Sheet:
 
 
 def _of_finding(sheet: Sheet, case: Case, finding: Finding) -> None:
-    where = "   ".join(part for part in (place(finding, case.diagnosis.run), case.clock.when(finding)) if part)
-    sheet.add(f"{finding.role.upper()}  {where}".rstrip(), style="bold $text-error" if _is_first(finding) else BOLD)
+    where = "   ".join(
+        part for part in (place(finding, case.diagnosis.run), case.clock.when_told(finding, always=True)) if part
+    )
+    sheet.add(f"{heading(finding)}  {where}".rstrip(), style="bold $text-error" if _is_first(finding) else BOLD)
     sheet.add(tag(finding), style=MUTED)
     if finding.evidence:
         sheet.log(finding.evidence[0].place, finding.evidence[0].text)
