@@ -18,7 +18,7 @@ from assistant.verdict import Attempt, Diagnosis, EvidenceLine, Finding, Line, R
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("width", [40, 80, 140])
 def test_text_golden(story: tuple[str, Diagnosis], width: int, golden: Any) -> None:
     name, diagnosis = story
     golden.check(f"{name}-{width}.txt", text.render(diagnosis, width=width))
@@ -55,15 +55,25 @@ def test_markdown_golden(story: tuple[str, Diagnosis], golden: Any) -> None:
     golden.check(f"{name}.md", reports.render("markdown", diagnosis))
 
 
-@pytest.mark.parametrize("width", [50, 80, 100, 140])
+@pytest.mark.parametrize("width", [40, 50, 59, 60, 80, 100, 120, 140])
 def test_no_row_is_wider_than_the_page(story: tuple[str, Diagnosis], width: int) -> None:
     shown = text.render(story[1], width=width)
     too_wide = [row for row in shown.splitlines() if len(row) > width and "$ " not in row]
     assert too_wide == []
 
 
+def test_a_narrow_page_puts_labels_above_and_breaks_no_word(stories: dict[str, Diagnosis]) -> None:
+    rows = text.render(stories["xid-79"], width=40).splitlines()
+    assert rows[0] == "IDENTIFIED"
+    assert "INITIATING" in rows
+    assert max(map(len, rows)) > 36
+    words = set(" ".join(text.render(stories["xid-79"], width=140).split()).split())
+    prose = [row for row in rows[rows.index("OWNER") :] if "$ " not in row]
+    assert [word for row in prose for word in row.split() if word not in words] == []
+
+
 def test_a_command_is_never_wrapped(stories: dict[str, Diagnosis]) -> None:
-    shown = text.render(stories["xid-79"], width=50)
+    shown = text.render(stories["xid-79"], width=40)
     assert "$ scontrol update nodename=node-b state=drain reason='Xid 79 0000:8a:00'\n" in shown
 
 
