@@ -215,6 +215,9 @@ class RunInfo(Part):
     """Seconds by which the clock of a host is ahead of the others."""
     skew_error_s: dict[str, float] = {}
     """How far each of these may be wrong: the spread of the events that both hosts saw."""
+    names: dict[str, str] = {}
+    """What the logs call the job and its place (`jobid`, `pod`, `namespace`, `container`, `node`, `host`); only what is
+    named and is the only one of its kind. Commands are filled with these."""
     sampled: tuple[str, ...] = ()
     """Names of the fields here that rest on a sample of the lines."""
 

@@ -49,7 +49,7 @@ def compare_runs(
     first = before.initiating
     judged = _judge(before, after, what)
     body = catalogue.body(first.entry.id) if first is not None and first.entry is not None else {}
-    values = values_of(first) if first is not None else {}
+    values = values_of(first, before) if first is not None else {}
     decision = body.get("decision") or {}
     meaning = fill(decision.get(_MEANINGS.get(judged.outcome, ""), ""), values)
     verify = body.get("verify")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, order_is_open
@@ -47,8 +48,9 @@ def strength_of(group: Group) -> Strength:
 class FindingBuilder:
     """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
 
-    def __init__(self, run: Run, graph: CausalGraph) -> None:
-        """Take the run for its lines and its catalogue."""
+    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None) -> None:
+        """Take the run for its lines and its catalogue, and what the logs call the job for the commands."""
+        self._names = names or {}
         self.run = run
         self.graph = graph
         self.ids: dict[int, str] = {}
@@ -92,7 +94,7 @@ class FindingBuilder:
             count=self._count(group),
             evidence=tuple(self.evidence(event) for event in _shown(group)),
         )
-        return _with_advice(finding, body)
+        return _with_advice(finding, body, self._names)
 
     def line(self, source: int, record: Record, event: Event | None = None) -> Line:
         """A record as a line of the report; the text is the whole line of the source."""
@@ -244,9 +246,9 @@ def _why_set_aside(event: Event, place: str) -> str:
     }[set_aside(event)]
 
 
-def _with_advice(finding: Finding, body: dict[str, Any]) -> Finding:
+def _with_advice(finding: Finding, body: dict[str, Any], names: Mapping[str, str]) -> Finding:
     """Add the entry's checks, fixes and exit criterion, with the values of this log in them."""
-    values = values_of(finding)
+    values = values_of(finding, names=names)
 
     def filled(item: dict[str, Any], *keys: str) -> dict[str, Any]:
         return {

@@ -174,7 +174,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
         ordered.initiating = None
-    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads))
+    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
     wants_misses = status not in {"identified", "degraded", "healthy"}
@@ -191,7 +191,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         unexplained=unexplained(run, ordered, builder),
         near_misses=misses,
         suspects=tuple(suspects),
-        fetch_next=fetch_next(run, ordered, status, suspects),
+        fetch_next=fetch_next(run, ordered, status, suspects, info.names),
         warnings=_warnings(run, facts, ordered),
         run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),
