@@ -90,7 +90,7 @@ class EvidenceLine(Line):
     """A line that a signature matched, with the values it bound."""
 
     signature: str | None = None
-    """Name of the signature in its entry; null where no entry covers the line."""
+    """Name of the signature in its entry; null where no entry covers the line, or where its numbers decide."""
     captures: dict[str, str] = {}
 
 

@@ -40,7 +40,9 @@ _STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _DIGITS = re.compile(r"\d+")
 _RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
 _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
-_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
+_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT (\S+)")
+LONGEST_GRACE_S = 3600.0
+"""A job that is preempted is told so, and ended at the latest after so long."""
 NEXT_RUN_S = 60.0
 """A job that prints so long after it was cancelled was started again."""
 MAX_WORDINGS = 40
@@ -114,11 +116,17 @@ class Event:
 
 
 def build_events(
-    run: Run, hits: Sequence[Hit], episodes: Sequence[Sequence[Episode]], places: Places, clock: RunClock
+    run: Run,
+    hits: Sequence[Hit],
+    episodes: Sequence[Sequence[Episode]],
+    places: Places,
+    clock: RunClock,
+    others: Sequence[Event] = (),
 ) -> list[Event]:
-    """All events of a run, in order of source and line."""
+    """All events of a run, in order of source and line; `others` were found by no signature and want their place."""
     by_line = [_by_line(found) for found in episodes]
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
+    events += others
     covered = _covered(events)
     for source, found in enumerate(episodes):
         bare = [episode for episode in found if (source, id(episode)) not in covered]
@@ -135,8 +143,23 @@ def build_events(
         event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
         event.onset = onset_of(event.moment, event.record, event.hit)
         event.attempt = _attempt(event, run, restarts)
+    _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
+
+
+def _share_cancellation(events: Sequence[Event]) -> None:
+    """What Slurm says of one job's cancellation began with the first of its lines: a grace period lies between them."""
+    first: dict[str, Moment] = {}
+    told = [(event, found[1]) for event in events if (found := _CANCELLED.search(event.record.text))]
+    for event, job in told:
+        known = first.get(job)
+        if event.moment is not None and event.own_time and (known is None or (known.before(event.moment) or 0) < 0):
+            first[job] = event.moment
+    for event, job in told:
+        gap = first[job].before(event.onset) if job in first and event.onset is not None else None
+        if gap is not None and 0 < gap <= LONGEST_GRACE_S:
+            event.onset = first[job]
 
 
 def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
@@ -337,7 +360,7 @@ def _cancelled_before(records: Sequence[Record]) -> list[int]:
         cancelled = _CANCELLED.search(record.text)
         if cancelled is None:
             continue
-        stamp = read_stamp(cancelled.group(1))
+        stamp = read_stamp(cancelled.group(2))
         ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
         later = [
             other

@@ -21,6 +21,7 @@ from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
+from assistant.diagnosis.numbers import nonfinite_events
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
@@ -141,7 +142,8 @@ def gather(run: Run) -> Facts:
     add_dumps(collectives, run.dumps)
     stood = read_standings(read_stacks(run.records), places, run.paths)
     hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
-    events = build_events(run, resolution.hits, episodes, places, clock)
+    numbers = nonfinite_events(run, progress, resolution.hits)
+    events = build_events(run, resolution.hits, episodes, places, clock, numbers)
     return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 

@@ -214,6 +214,9 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{sentence}: {_progress(diagnosis.run)}."
     if diagnosis.status == "degraded" and diagnosis.run.completed:
         sentence = "The run finished, but a fault slowed it"
+    first = diagnosis.initiating
+    if diagnosis.status == "degraded" and first is not None and first.entry and first.entry.family == "numerics":
+        sentence = f"The run {'finished' if diagnosis.run.completed else 'goes on'}, but a fault spoils its numbers"
     if diagnosis.status == "identified" and followed:
         sentence += f"; {plural(followed, 'other finding follows', 'other findings follow')} from it"
     return f"{sentence}."

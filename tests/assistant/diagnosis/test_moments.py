@@ -63,3 +63,19 @@ def test_a_time_that_is_not_the_lines_own_is_marked(tmp_path: Path, form: str) -
     assert "last stamped line" in shown
     assert "~09:00:00" in shown or "~2026-11-30T09:00:00.000Z" in shown
     assert "~" not in reports.render(form, read(tmp_path, "2026-11-30 12:00:00 CUDA out of memory\n"))
+
+
+def test_one_jobs_cancellation_began_with_its_first_line(tmp_path: Path) -> None:
+    catalogue = catalogue_of(
+        head("cancelled", signature("CANCELLED AT {when:name} ***"), kind="class", role="either"),
+        head("preempted", signature("DUE TO PREEMPTION"), causes=("cancelled",), scope="platform"),
+    )
+    lines = [
+        "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-30T12:00:00 ***",
+        "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-30T12:10:00 DUE TO PREEMPTION ***",
+    ]
+    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+    first = diagnose([str(tmp_path / "job.log")], catalogue=catalogue).initiating
+    assert first is not None
+    assert (first.entry and first.entry.id, first.onset) == ("preempted", "2026-11-30T12:00:00.000Z")
+    assert first.evidence[0].time == "2026-11-30T12:10:00.000Z"
