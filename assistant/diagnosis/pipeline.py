@@ -244,6 +244,7 @@ def _unplaced(events: Sequence[Event]) -> list[Suspect]:
 
 def _warnings(run: Run, facts: Facts, ordered: Ordered) -> tuple[str, ...]:
     warnings = [f"{item.path} was not read: {item.reason}." for item in run.unread]
+    warnings += [f"{note}." for note in run.notes]
     for source in run.sources:
         warnings += [f"{source.path}: {text}." for text in (*source.problems, *source.notes)]
     warnings += [f"{conflict}." for conflict in facts.places.conflicts]
