@@ -87,8 +87,9 @@ def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
 
 def _suspects(draft: Draft, diagnosis: Diagnosis) -> None:
     for number, suspect in enumerate(diagnosis.suspects[:3], start=1):
-        who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or "unplaced"
-        draft.say(f"Suspect: {who} ({suspect.reason}): {suspect.because}", f"verdict#suspects-{number}")
+        who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or ""
+        named = f"{who} ({suspect.reason})" if who else _words.suspected(suspect, diagnosis.run)
+        draft.say(f"Suspect: {named}: {suspect.because}", f"verdict#suspects-{number}")
 
 
 def when(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:

@@ -117,8 +117,16 @@ def _for_launcher(run: Run, groups: Sequence[Group], names: Mapping[str, str]) -
 
 
 def _why_it_ended(names: Mapping[str, str]) -> FetchNext:
+    why = "the log ends without an error and without completion, as after SIGKILL, a lost node or a truncated copy"
+    if "namespace" in names or "pod" in names:
+        where = f" -n {names['namespace']}" if "namespace" in names else ""
+        return FetchNext(
+            what="what Kubernetes says of the pod and of the end of its containers",
+            command=f"kubectl describe pod {names.get('pod', 'POD')}{where}; kubectl get events{where} --sort-by=.lastTimestamp | tail -50",
+            why=why,
+        )
     return FetchNext(
         what="the scheduler's and the kernel's record of the end",
         command=f"sacct -j {names.get('jobid', 'JOBID')} -o JobID,State,ExitCode,End; dmesg -T | tail -200",
-        why="the log ends without an error and without completion, as after SIGKILL, a lost node or a truncated copy",
+        why=why,
     )

@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from assistant.reports._page import Page, cells
-from assistant.reports._words import HEADINGS, Clock, finding_ids, grouped, heading, listing, place, plural, tag, title
+from assistant.reports._words import (
+    HEADINGS,
+    INHERITED,
+    Clock,
+    finding_ids,
+    grouped,
+    heading,
+    listing,
+    place,
+    plural,
+    tag,
+    title,
+)
 from assistant.verdict import Diagnosis, EvidenceLine, Finding
 
 if TYPE_CHECKING:
@@ -79,7 +91,12 @@ def _title_rows(
     notes += [clock.began(finding)] if clock.began(finding) else []
     name = title(finding) + (f" ({', '.join(notes)})" if notes else "")
     proof = tag(finding)
-    lead = "   ".join(part for part in (place(finding, diagnosis.run), clock.when_told(finding)) if part)
+    where, when = place(finding, diagnosis.run), clock.when_told(finding)
+    lead = "   ".join(part for part in (where, when) if part)
+    if cells(lead) + 2 + cells(proof) > page.body and when != clock.when(finding):
+        # What the mark of the time means has no room beside the place; it stands with the rest below.
+        lead = "   ".join(part for part in (where, clock.when(finding)) if part)
+        name += f" (~: {INHERITED})"
     one_row = "   ".join(part for part in (lead, name) if part)
     if not lead or cells(one_row) + 3 + cells(proof) <= page.body:
         page.head(label, one_row, proof, style=style, label_style=label_style)

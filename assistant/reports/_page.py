@@ -198,9 +198,10 @@ def window(text: str, room: int, rows: int, focus: int) -> list[str]:
     """At most so many rows of a long line, around the character that matters."""
     capacity = room * rows
     if cells(text) <= capacity - room // 4:
-        found = fold(text, room)
-        if len(found) <= rows:
-            return found
+        for whole_words in (True, False):
+            found = fold(text, room, whole_words=whole_words)
+            if len(found) <= rows:
+                return found
     start = 0
     if focus > capacity // 2:
         start = min(focus, max(0, len(text) - capacity + room // 4))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from assistant.verdict import Diagnosis, Finding, RunInfo
+from assistant.verdict import Diagnosis, Finding, RunInfo, Suspect
 
 STATUS_WORDS: Final = {
     "identified": "This came first",
@@ -99,6 +99,14 @@ def place(finding: Finding, run: RunInfo) -> str:
     distributed = (run.world_size or len(run.ranks_seen)) > 1
     is_nodes = finding.owner == "node" and finding.role == "initiating"
     return f"one of the ranks on {known}" if known and not finding.ranks and distributed and is_nodes else known
+
+
+def suspected(suspect: Suspect, run: RunInfo) -> str:
+    """Who is suspected of what: `rank 5: absent`; an event that has no place has only its reason."""
+    ranks = () if suspect.rank is None else (suspect.rank,)
+    where = who(ranks, () if suspect.host is None else (suspect.host,), run)
+    reason = suspect.reason.replace("-", " ")
+    return f"{where}: {reason}" if where else f"an {reason}"
 
 
 def parse_time(text: str | None) -> datetime | None:
@@ -246,7 +254,8 @@ def run_facts(diagnosis: Diagnosis, clock: Clock) -> list[str]:
     if run.completed and diagnosis.status != "healthy":
         facts.append("completed")
     if run.first_time and run.last_time:
-        facts.append(f"{clock.show(run.first_time)} to {clock.show(run.last_time)}")
+        first, last = clock.show(run.first_time), clock.show(run.last_time)
+        facts.append(f"{first} to {last}" if first != last else f"at {first}")
     return facts
 
 

@@ -20,10 +20,10 @@ from assistant.reports._words import (
     ranges,
     run_facts,
     skew,
+    suspected,
     tag,
     title,
     versions,
-    who,
 )
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding, Line
@@ -144,9 +144,9 @@ def _timeline(diagnosis: Diagnosis, clock: Clock) -> Iterator[str]:
 def _open_questions(diagnosis: Diagnosis, catalogue: Catalogue | None) -> Iterator[str]:
     rows = []
     for suspect in diagnosis.suspects:
-        ranks = () if suspect.rank is None else (suspect.rank,)
-        name = who(ranks, (suspect.host,) if suspect.host else (), diagnosis.run) or "unplaced"
-        rows.append(f"- [ ] {_text(name)} is {suspect.reason}: {_text(suspect.because)}")
+        rows.append(
+            f"- [ ] {_text(suspected(suspect, diagnosis.run).replace(': ', ' is ', 1))}: {_text(suspect.because)}"
+        )
     for item in diagnosis.fetch_next:
         command = f": {_code(item.command)}" if item.command else ""
         rows.append(f"- [ ] Fetch {_text(item.what)}{command}. {_text(item.why)}")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assistant import reports
 from assistant.reports import _words as words
 from assistant.reports import markdown, text
-from assistant.verdict import Attempt, Diagnosis, EvidenceLine, Finding, Line, RunInfo, SourceInfo
+from assistant.verdict import Attempt, Diagnosis, EvidenceLine, Finding, Line, RunInfo, SourceInfo, Suspect
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -275,3 +275,29 @@ def test_any_line_can_be_shown(hostile: str, width: int) -> None:
     shown = text.render(diagnosis, width=width)
     assert not any(ord(char) < 32 and char != "\n" for char in shown)
     markdown.render(diagnosis)
+
+
+def test_what_a_borrowed_time_means_is_said_once_and_never_breaks_the_place() -> None:
+    def finding(number: int, host: str) -> Finding:
+        line = EvidenceLine(source="a.log", line=number, text="x", time="2026-11-30T12:00:00Z", time_inherited=True)
+        return Finding(
+            id=f"f{number}", role="downstream", strength="observed", hosts=(host,), onset=line.time, evidence=(line,)
+        )
+
+    two = Diagnosis(
+        status="symptom-only", findings=(finding(1, "n1"), finding(2, "n2").model_copy(update={"role": "unrelated"}))
+    )
+    shown = text.render(two, width=100)
+    assert shown.count("last stamped line") == 1
+    assert shown.count("~12:00:00") == 2
+    long = text.render(
+        Diagnosis(status="symptom-only", findings=(finding(1, "a-host-with-a-long-name.cluster.local"),)), width=80
+    )
+    assert "a-host-with-a-long-name.cluster.local   ~12:00:00 " in long
+    assert "(~: last stamped line)" in long
+
+
+def test_an_event_without_a_place_is_only_called_so() -> None:
+    lost = Diagnosis(status="symptom-only", suspects=(Suspect(reason="unplaced-event", because="no time"),))
+    assert "SUSPECTS     an unplaced event\n" in text.render(lost)
+    assert "an unplaced event: no time" in reports.render("markdown", lost)

@@ -80,3 +80,9 @@ def test_the_file_name_names_the_job(tmp_path: Path, name: str, command: str) ->
 )
 def test_what_to_fetch_names_the_pod(tmp_path: Path, log: str, command: str) -> None:
     assert command in [item.command for item in read(tmp_path, log).fetch_next]
+
+
+def test_a_pod_that_just_ends_is_asked_of_kubernetes(tmp_path: Path) -> None:
+    log = DESCRIBED.format(pod="train-0").replace("OOMKilled", "Completed")
+    (item,) = read(tmp_path, log).fetch_next
+    assert (item.command or "").startswith("kubectl describe pod train-0 -n ml-team; kubectl get events -n ml-team ")
