@@ -8,7 +8,7 @@ with its loss, and by what follows it: from there on no loss is finite again.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,16 +60,10 @@ def nonfinite_events(run: Run, progress: Progress, hits: Sequence[Hit]) -> list[
     for source, of_source in marks.items():
         if source in told:
             continue
-        streams: dict[tuple[object, ...], list[_Step]] = {}
-        for record in run.sources[source].records:
-            step = _step(record, of_source[record.number].step) if record.number in of_source else None
-            if step is not None:
-                streams.setdefault(record.stream, []).append(step)
         whole = run.sources[source].whole
-        for steps in streams.values():
-            lasting = _lasting(steps)
-            for step in lasting:
-                events.append(Event(source, step.record, Tier.FAILURE, head, notes=[_note(lasting, whole)]))
+        for lasting in _tails(run.sources[source].records, of_source):
+            note = _note(lasting, whole)
+            events += [Event(source, step.record, Tier.FAILURE, head, notes=[note]) for step in lasting]
     return events
 
 
@@ -89,17 +83,32 @@ def _step(record: Record, number: int | None) -> _Step | None:
     return _Step(record, values["loss"], values["norm"], number) if seen else None
 
 
-def _lasting(steps: Sequence[_Step]) -> list[_Step]:
-    """The last steps of a stream, as far back as none of them is finite; empty where that may be nothing."""
-    first = len(steps)
-    while first and (steps[first - 1].loss or steps[first - 1].norm):
-        first -= 1
-    tail = list(steps[first:])
-    if not tail or len(tail) >= FEWEST:
-        return tail
+def _tails(records: Sequence[Record], marks: Mapping[int, Mark]) -> list[list[_Step]]:
+    """The last steps of each stream, as far back as none of them is finite, where that is a fault.
+
+    Read from the end, and of each stream no further than to its last finite step: of a healthy one only one line.
+    """
+    tails: dict[tuple[object, ...], list[_Step]] = {}
+    ended: set[tuple[object, ...]] = set()
+    for record in reversed(records):
+        if record.number not in marks or record.stream in ended:
+            continue
+        step = _step(record, marks[record.number].step)
+        if step is None:
+            continue
+        if step.loss or step.norm:
+            tails.setdefault(record.stream, []).append(step)
+        else:
+            ended.add(record.stream)
+    return [tail[::-1] for stream, tail in tails.items() if _lasts(tail[::-1], after_finite=stream in ended)]
+
+
+def _lasts(tail: Sequence[_Step], *, after_finite: bool) -> bool:
+    """Whether the last steps, none of them finite, are a fault."""
+    if len(tail) >= FEWEST:
+        return True
     # One line: a loss that is nan where losses were finite before, or at a step that is not the first.
-    is_later = first > 0 or (tail[0].number or 0) > 1
-    return tail if tail[0].loss == "nan" and is_later else []
+    return tail[0].loss == "nan" and (after_finite or (tail[0].number or 0) > 1)
 
 
 def _note(tail: Sequence[_Step], whole: bool) -> str:
