@@ -27,6 +27,10 @@ class Skipped:
         """A sentence for each place, without a full stop."""
         return [_note(place, names) for place, names in self._names.items()]
 
+    def told_of(self, place: str) -> str:
+        """What is said of one place, without its name; empty when nothing was passed over there."""
+        return _note(place, self._names[place]).removeprefix(f"{place}: ") if place in self._names else ""
+
 
 def _note(place: str, names: dict[Reason, list[str]]) -> str:
     count = sum(map(len, names.values()))

@@ -93,7 +93,9 @@ def expand_noting(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[
 
 def _nothing(paths: Sequence[str], finder: _Finder) -> NothingReadable:
     reasons = [f"{item.path}: {item.reason}" for item in finder.unread[:5]]
-    reasons += [f"{path}: there are no logs in this directory" for path in finder.bare_directories[:5]]
+    for path in finder.bare_directories[:5]:
+        why = finder.skipped.told_of(path)
+        reasons.append(f"{path}: there are no logs in this directory" + (f", {why}" if why else ""))
     if not reasons:
         reasons = ["nothing was named and nothing was piped in" if not paths else "there is nothing to read"]
     return NothingReadable(

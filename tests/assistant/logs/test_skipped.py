@@ -9,7 +9,7 @@ import pytest
 
 from assistant.cli.main import main
 from assistant.logs.skipped import Skipped
-from assistant.logs.sources import expand_noting
+from assistant.logs.sources import NothingReadable, expand_noting
 
 BINARY = bytes(range(256)) * 20
 
@@ -69,3 +69,13 @@ def test_the_report_counts_logs_and_ends_well(tmp_path: Path, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "rank0.log: 1 line" in shown
     assert shown.count("passed over") == 1
+
+
+def test_a_directory_without_logs_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "a.pt").write_bytes(BINARY)
+    (tmp_path / "dump").write_bytes(BINARY)
+    with pytest.raises(NothingReadable) as refused:
+        expand_noting([str(tmp_path)])
+    assert "there are no logs in this directory, 2 files were passed over: 1 by its name is no log (a.pt)" in str(
+        refused.value
+    )
