@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import pairwise
 
-from assistant.diagnosis.collectives import timeout_seconds
+from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import Episode, read_exception
@@ -40,7 +40,9 @@ _STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _DIGITS = re.compile(r"\d+")
 _RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
 _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
-_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
+_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT (\S+)")
+LONGEST_GRACE_S = 3600.0
+"""A job that is preempted is told so, and ended at the latest after so long."""
 NEXT_RUN_S = 60.0
 """A job that prints so long after it was cancelled was started again."""
 MAX_WORDINGS = 40
@@ -83,6 +85,8 @@ class Event:
     hit: Hit | None = None
     episode: Episode | None = None
     moment: Moment | None = None
+    own_time: bool = False
+    """True when the line, or the block of facts it stands in, gives the moment; else the last stamped line does."""
     onset: Moment | None = None
     rank: int | None = None
     host: str | None = None
@@ -101,6 +105,8 @@ class Event:
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
+    quoted: str = ""
+    """What quotes it, so that nothing is reported here; empty when it is no quotation."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -110,11 +116,17 @@ class Event:
 
 
 def build_events(
-    run: Run, hits: Sequence[Hit], episodes: Sequence[Sequence[Episode]], places: Places, clock: RunClock
+    run: Run,
+    hits: Sequence[Hit],
+    episodes: Sequence[Sequence[Episode]],
+    places: Places,
+    clock: RunClock,
+    others: Sequence[Event] = (),
 ) -> list[Event]:
-    """All events of a run, in order of source and line."""
+    """All events of a run, in order of source and line; `others` were found by no signature and want their place."""
     by_line = [_by_line(found) for found in episodes]
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
+    events += others
     covered = _covered(events)
     for source, found in enumerate(episodes):
         bare = [episode for episode in found if (source, id(episode)) not in covered]
@@ -128,11 +140,26 @@ def build_events(
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
-        event.moment = clock.at(event.source, event.line)
-        event.onset = _onset(event)
+        event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
+        event.onset = onset_of(event.moment, event.record, event.hit)
         event.attempt = _attempt(event, run, restarts)
+    _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
+
+
+def _share_cancellation(events: Sequence[Event]) -> None:
+    """What Slurm says of one job's cancellation began with the first of its lines: a grace period lies between them."""
+    first: dict[str, Moment] = {}
+    told = [(event, found[1]) for event in events if (found := _CANCELLED.search(event.record.text))]
+    for event, job in told:
+        known = first.get(job)
+        if event.moment is not None and event.own_time and (known is None or (known.before(event.moment) or 0) < 0):
+            first[job] = event.moment
+    for event, job in told:
+        gap = first[job].before(event.onset) if job in first and event.onset is not None else None
+        if gap is not None and 0 < gap <= LONGEST_GRACE_S:
+            event.onset = first[job]
 
 
 def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
@@ -291,21 +318,6 @@ def _captured_host(event: Event) -> str | None:
     return None
 
 
-def _onset(event: Event) -> Moment | None:
-    """When it began: a timeout began as long before its line as it had waited."""
-    if event.moment is None:
-        return None
-    waited = timeout_seconds(event.record.text)
-    if not waited and event.hit is not None:
-        for name in ("ran_ms", "waited_ms", "timeout_ms"):
-            text = event.hit.captures[name].text if name in event.hit.captures else ""
-            if text.isdigit() and len(text) < 13:
-                waited = int(text) / 1000
-                break
-    moment = event.moment
-    return replace(moment, seconds=moment.seconds - waited) if waited else moment
-
-
 def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
     """Lines per source after which another attempt starts; `starts` are those of logs appended to others."""
     found: dict[int, list[int]] = {}
@@ -348,7 +360,7 @@ def _cancelled_before(records: Sequence[Record]) -> list[int]:
         cancelled = _CANCELLED.search(record.text)
         if cancelled is None:
             continue
-        stamp = read_stamp(cancelled.group(1))
+        stamp = read_stamp(cancelled.group(2))
         ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
         later = [
             other

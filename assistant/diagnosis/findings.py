@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, order_is_open
@@ -20,6 +21,7 @@ from assistant.verdict import (
     FixStep,
     Line,
     Owner,
+    SetAside,
     Strength,
     VerifyStep,
 )
@@ -46,8 +48,9 @@ def strength_of(group: Group) -> Strength:
 class FindingBuilder:
     """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
 
-    def __init__(self, run: Run, graph: CausalGraph) -> None:
-        """Take the run for its lines and its catalogue."""
+    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None) -> None:
+        """Take the run for its lines and its catalogue, and what the logs call the job for the commands."""
+        self._names = names or {}
         self.run = run
         self.graph = graph
         self.ids: dict[int, str] = {}
@@ -78,6 +81,7 @@ class FindingBuilder:
             id=self.ids[id(group)],
             role=role,
             strength=strength_of(group),
+            set_aside=set_aside(group.first) if role == "recovered" else None,
             entry=entry_ref(head) if head is not None else None,
             owner=_owner(group),
             attempt=group.first.attempt,
@@ -90,7 +94,7 @@ class FindingBuilder:
             count=self._count(group),
             evidence=tuple(self.evidence(event) for event in _shown(group)),
         )
-        return _with_advice(finding, body)
+        return _with_advice(finding, body, self._names)
 
     def line(self, source: int, record: Record, event: Event | None = None) -> Line:
         """A record as a line of the report; the text is the whole line of the source."""
@@ -106,13 +110,15 @@ class FindingBuilder:
 
     def _line_fields(self, source: int, record: Record, event: Event | None) -> dict[str, Any]:
         moment = event.moment if event is not None else None
+        shown = moment.iso() if moment is not None else None
         return {
             "source": self.run.sources[source].path,
             "line": record.number,
             "text": self.run.raw_line(source, record.number) or record.raw,
             "rank": event.rank if event is not None else record.rank,
             "host": event.host if event is not None else record.host,
-            "time": moment.iso() if moment is not None else None,
+            "time": shown,
+            "time_inherited": shown is not None and event is not None and not event.own_time,
         }
 
     def _count(self, group: Group) -> int:
@@ -134,18 +140,8 @@ class FindingBuilder:
                 if event.unrelated[:1].isdigit()
                 else f"{place}: {event.unrelated or event.unplaced}."
             )
-        if role == "recovered" and event.harmless:
-            return f"{place} is known to be harmless: {event.harmless}"
-        if role == "recovered" and event.earlier_run:
-            return f"{place}: {event.earlier_run}."
-        if role == "recovered" and event.superseded:
-            return f"Another job's log starts below {place}, and nothing in it is a fault."
         if role == "recovered":
-            return (
-                f"The job went on after {place}."
-                if event.recovered
-                else f"{place} was printed as a warning or handled."
-            )
+            return _why_set_aside(event, place)
         if group.head is not None and event.hit is not None:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
         elif event.episode is not None:
@@ -193,7 +189,9 @@ class FindingBuilder:
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
+            about = "" if cause.first.own_time and effect.first.own_time else "about "
+            order = "after" if as_effect else "before"
+            timing = f"began {about}{_length(gap)} {order} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
@@ -223,9 +221,34 @@ class FindingBuilder:
         return "; ".join(parts)
 
 
-def _with_advice(finding: Finding, body: dict[str, Any]) -> Finding:
+def set_aside(event: Event) -> SetAside:
+    """Why an event that is this job's, or stands in its logs, is not blamed."""
+    if event.quoted:
+        return "quoted"
+    if event.harmless:
+        return "harmless"
+    if event.earlier_run or event.superseded:
+        return "earlier-run"
+    if event.recovered:
+        return "survived"
+    return "handled" if event.quiet else "only-slows"
+
+
+def _why_set_aside(event: Event, place: str) -> str:
+    superseded = f"Another job's log starts below {place}, and nothing in it is a fault."
+    return {
+        "quoted": f"{place}: {event.quoted}.",
+        "harmless": f"{place} is known to be harmless: {event.harmless}",
+        "earlier-run": f"{place}: {event.earlier_run}." if event.earlier_run else superseded,
+        "survived": f"The job went on after {place}.",
+        "handled": f"{place} was printed as a warning or handled.",
+        "only-slows": f"{place} only slows a run; this one ended in something that no known edge leads to from there.",
+    }[set_aside(event)]
+
+
+def _with_advice(finding: Finding, body: dict[str, Any], names: Mapping[str, str]) -> Finding:
     """Add the entry's checks, fixes and exit criterion, with the values of this log in them."""
-    values = values_of(finding)
+    values = values_of(finding, names=names)
 
     def filled(item: dict[str, Any], *keys: str) -> dict[str, Any]:
         return {

@@ -65,9 +65,9 @@ def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
         start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)
         kind = documents[event.source]
         if kind:
-            event.quiet, event.harmless = True, f"the source is {kind}, not the log of a job."
+            event.quiet, event.quoted = True, f"the source is {kind}, not the log of a job"
         elif event.line in fences[event.source] or (not whole[event.source] and quotes(event.record, start)):
-            event.quiet, event.harmless = True, "the line quotes an error, it does not report one of this job."
+            event.quiet, event.quoted = True, "the line quotes an error, it does not report one of this job"
 
 
 def _prefer_loud(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]]) -> None:

@@ -21,6 +21,7 @@ from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
+from assistant.diagnosis.numbers import nonfinite_events
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
@@ -141,7 +142,8 @@ def gather(run: Run) -> Facts:
     add_dumps(collectives, run.dumps)
     stood = read_standings(read_stacks(run.records), places, run.paths)
     hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
-    events = build_events(run, resolution.hits, episodes, places, clock)
+    numbers = nonfinite_events(run, progress, resolution.hits)
+    events = build_events(run, resolution.hits, episodes, places, clock, numbers)
     return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 
@@ -174,7 +176,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
         ordered.initiating = None
-    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads))
+    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
     wants_misses = status not in {"identified", "degraded", "healthy"}
@@ -191,7 +193,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         unexplained=unexplained(run, ordered, builder),
         near_misses=misses,
         suspects=tuple(suspects),
-        fetch_next=fetch_next(run, ordered, status, suspects),
+        fetch_next=fetch_next(run, ordered, status, suspects, info.names),
         warnings=_warnings(run, facts, ordered),
         run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),
@@ -242,6 +244,7 @@ def _unplaced(events: Sequence[Event]) -> list[Suspect]:
 
 def _warnings(run: Run, facts: Facts, ordered: Ordered) -> tuple[str, ...]:
     warnings = [f"{item.path} was not read: {item.reason}." for item in run.unread]
+    warnings += [f"{note}." for note in run.notes]
     for source in run.sources:
         warnings += [f"{source.path}: {text}." for text in (*source.problems, *source.notes)]
     warnings += [f"{conflict}." for conflict in facts.places.conflicts]

@@ -20,11 +20,13 @@ _STEP = re.compile(
     re.I,
 )
 _BAR = re.compile(r"(\d{1,10})/(\d{1,10}) \[\d+:\d+(?::\d+)?<")
+_KERAS = re.compile(r"\d{1,9}/\d{1,9} \S")
+"""Keras' bar: batches of the epoch, so no number of a step."""
 _EPOCH = re.compile(
     r"\bepoch['\"]?\s{0,3}[:=#]?\s{0,3}\[?(\d{1,7})\]?(?:\s{0,3}[/\[]\s{0,3}(\d{1,9})(?:/\d{1,9})?)?", re.I
 )
 _LOSS = re.compile(
-    r"\b(?:lm |train_|train/)?loss['\"]?(?:\s{0,3}[:=]\s{0,3}|\s{1,3})[-+]?(?:\d|nan|inf)|\bit/s\b|\bs/it\b|samples/s|tokens/s|tok/s",
+    r"\b(?:lm |train_|train/)?loss['\"]?(?:\s{0,3}[:=]\s{0,3}|\s{1,3})['\"]?[-+]?(?:\d|nan|inf)|\bit/s\b|\bs/it\b|samples/s|tokens/s|tok/s",
     re.I,
 )
 _SERVED = re.compile(r"HTTP/[\d.]{1,3}\" 2\d\d\b|Avg prompt throughput|Decode batch|generation throughput")
@@ -208,4 +210,5 @@ def _mark(source: int, record: Record) -> Mark | None:
     epoch = _EPOCH.search(message)
     if epoch is not None and counts:
         return Mark(source, record.number, None, None)
-    return Mark(source, record.number, None, None) if counts and "'loss'" in message else None
+    is_loss_line = counts and ("'loss'" in message or _KERAS.match(message) is not None)
+    return Mark(source, record.number, None, None) if is_loss_line else None

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from assistant.diagnosis.unfolding import unfold_source
 from assistant.logs.flightrecorder import MAX_BYTES, Dump, read_dump
 from assistant.logs.markers import MARKERS
-from assistant.logs.sources import Source, Unread, expand
+from assistant.logs.sources import Source, Unread, expand_noting
 from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
@@ -67,6 +67,8 @@ class Run:
     unread: list[Unread]
     matcher: Matcher
     catalogue: Catalogue
+    notes: list[str] = field(default_factory=list)
+    """What was passed over in the directories and archives that were given."""
 
     @cached_property
     def paths(self) -> list[str]:
@@ -119,7 +121,7 @@ def read_run(
     progress: ProgressCallback | None = None,
 ) -> Run:
     """Scan all inputs; raises FirstfaultError (exit 2) when nothing can be read."""
-    sources, unread = expand(paths, stdin)
+    sources, unread, notes = expand_noting(paths, stdin)
     sources.sort(key=_rotation)
     matcher = Matcher(catalogue.heads.values(), catalogue.literals)
     scanner = Scanner(matcher, MARKERS, cache_dir=catalogue.cache_dir)
@@ -135,7 +137,7 @@ def read_run(
         raise FirstfaultError(
             f"Nothing could be read ({reasons}).", "Name a log file, a directory with logs, or pipe a log in."
         )
-    run = Run(read, unread, matcher, catalogue)
+    run = Run(read, unread, matcher, catalogue, notes)
     small = sum(item.scan.lines for item in read) <= WHOLE_LINES
     budget = WHOLE_LINES if small else max(MIN_RECORDS, TOTAL_RECORDS // len(read))
     for index, item in enumerate(run.sources):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from assistant.diagnosis.attribution import Ordered
 from assistant.diagnosis.events import Event
+from assistant.diagnosis.names import names_of
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.skew import Skew, is_certain
@@ -85,6 +86,7 @@ def run_info(
         versions=_versions(run),
         skew_s={host: round(known.ahead_s, 1) for host, known in differ.items()},
         skew_error_s={host: round(known.error_s, 1) for host, known in differ.items()},
+        names=names_of(run, places),
         sampled=() if whole else ("last_step", "ranks_seen", "hosts", "versions"),
     )
 

@@ -3,7 +3,8 @@
 Stamps of one run come with a full date, without year (glog, syslog, vLLM), as
 time of day, or as seconds since boot. They are placed on one axis where that
 can be done; times on different axes are never compared. A record without a
-stamp inherits the last one of its source.
+stamp has the time that its message gives for what it tells (Slurm's `CANCELLED
+AT`), else it inherits the last one of its source.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from corpus.record import Record
-from corpus.timestamp import BASE_YEAR
+from corpus.timestamp import BASE_YEAR, read_inside
 
 DAY = 86_400.0
 LATEST = 4.2e9
@@ -64,6 +65,8 @@ class SourceClock:
 
     lines: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
+    stamped: set[int] = field(default_factory=set)
+    """Lines that print their time themselves, before the message or inside it."""
 
     def at(self, line: int) -> Moment | None:
         """The moment of a line, inherited from the last stamped line above it."""
@@ -89,6 +92,10 @@ class RunClock:
     def at(self, source: int, line: int) -> Moment | None:
         """The moment of a line of a source."""
         return self.sources[source].at(line)
+
+    def is_own(self, source: int, line: int) -> bool:
+        """Whether a line prints its time itself; else it has that of a line above."""
+        return line in self.sources[source].stamped
 
     def span(self, sources: Iterable[int]) -> tuple[Moment, Moment] | None:
         """First and last moment on the wall axis (else the first axis found) over some sources."""
@@ -117,7 +124,7 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
             if rtc is not None and record.time is not None:
                 # The kernel says what time it was when the clock showed these seconds since boot.
                 boot = int(rtc.group(1)) - record.time.seconds
-            moment = _moment(record, index, anchor, wall, only_clock)
+            moment = _moment(record, index, anchor, wall, only_clock) or _inside(record)
             if moment is not None and boot is not None and moment.axis.startswith("boot:"):
                 moment = Moment("wall", boot + moment.seconds)
             if moment is None:
@@ -127,7 +134,8 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
             else:
                 stamped = moment
                 last_of[_owner(record)] = moment
-                if moment.axis == "wall":
+                clock.stamped.add(record.number)
+                if moment.axis == "wall" and record.time is not None:
                     wall = moment
             clock.lines.append(record.number)
             clock.moments.append(moment)
@@ -177,8 +185,9 @@ def _anchor(sources: Sequence[Sequence[Record]]) -> float | None:
     last = None
     for records in sources:
         for record in records:
-            if record.time is not None and record.time.kind == "absolute":
-                last = record.time.seconds if last is None else max(last, record.time.seconds)
+            stamp = read_inside(record.text) if record.time is None else record.time
+            if stamp is not None and stamp.kind == "absolute":
+                last = stamp.seconds if last is None else max(last, stamp.seconds)
     return last
 
 
@@ -198,6 +207,12 @@ def _moment(record: Record, source: int, anchor: float | None, wall: Moment | No
         # A time of day that jumps back by half a day has passed midnight.
         return Moment("wall", seconds + DAY if seconds < wall.seconds - DAY / 2 else seconds, wall.dated)
     return Moment("day", stamp.seconds) if only_clock else None
+
+
+def _inside(record: Record) -> Moment | None:
+    """The time that a message without a stamp gives for what it tells."""
+    stamp = read_inside(record.text) if record.time is None else None
+    return Moment("wall", stamp.seconds) if stamp is not None else None
 
 
 def _with_year(seconds: float, anchor: float | None) -> float:

@@ -50,6 +50,12 @@ ERROR_MARKERS = (
 
 RUN_MARKERS = (
     b"cudaDev ",
+    b"loss nan",
+    b"loss: nan",
+    b"loss=nan",
+    b"loss: NaN",
+    b"loss=NaN",
+    b"loss': nan",
     b"world_size",
     b"world size",
     b"nranks",
@@ -63,6 +69,6 @@ RUN_MARKERS = (
     b"CollectiveFingerPrint(",
     b"launched up to operation",
 )
-"""Markers of facts about the run: places, world size, attempts, collective state, stacks."""
+"""Markers of facts about the run: places, world size, attempts, numbers, collective state, stacks."""
 
 MARKERS = ERROR_MARKERS + RUN_MARKERS
