@@ -21,7 +21,7 @@ from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
 from index.database import compile_literals
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
-from index.tallies import Numbers, Track, line_at, raw_start
+from index.tallies import Track, line_at, raw_start
 
 OnMatch = Callable[[int, int, int, int, object], None]
 
@@ -35,8 +35,8 @@ SHORTEST_CUT = 8
 """Bytes that are left of a literal at least: as many as the engine hashes."""
 CALM = 256
 """Hits in a block up to which the next one is scanned for cut literals: each hit costs a comparison."""
-LET_GO = 16
-"""Blocks after which those are let go that only texts hold which were not found in them."""
+LET_GO = 16 * MIB
+"""Bytes after which the blocks are let go that texts hold for their last lines; at most twice as much is held."""
 KEPT = 16 * MIB
 """Freed memory that is kept for the next block instead of being given back and faulted in again."""
 
@@ -133,20 +133,18 @@ class Worker:
         if len(self._buffer) != limits.block + 1:
             self._buffer = bytearray(limits.block + 1)
         reader = BlockReader(stream, limits, self._buffer)
-        is_open = False
-        for number, block in enumerate(reader, start=1):
-            if number % LET_GO == 0:
+        let_go_at, fresh = LET_GO, 0
+        for block in reader:
+            if reader.bytes >= let_go_at:
                 for track in self.tracks.values():
-                    track.late.let_go()
+                    track.late.let_go(fresh)
+                let_go_at, fresh = reader.bytes + LET_GO, block.first
             self._block = block
             self._lookup.begin(block)
             self._scan(block)
             self._settle_block()
-            reader.lines += block.lines
-            is_open = not block.ends_line
             if progress is not None:
                 progress(reader.bytes)
-        reader.lines += is_open
         return reader
 
     def _scan(self, block: Block) -> None:
@@ -180,7 +178,6 @@ class Worker:
         """Bring counts, kept lines and windows up to date with the hits of the block."""
         block = self._block
         found: list[tuple[int, Track, list[int], list[int]]] = []
-        asked: set[int] = set()
         early: set[int] = set()
         late: set[int] = set()
         for atom, places in self._places_by_text().items():
@@ -190,19 +187,14 @@ class Worker:
             chosen = track.choose(places)
             found.append((atom, track, places, chosen))
             early.update(places[: max(0, EARLY_WINDOWS - track.tally.count)], track.ranked)
-            asked.update(chosen)
-            if track.late.is_sparse(places):
-                asked.update(places)
             if self._keeper.has_time:
                 late.update(chosen, places[-1:])
-        numbers = Numbers(block, asked | early | late)
-        block.lines = numbers.lines
         for atom, track, places, chosen in found:
-            track.update(block, places, chosen, numbers)
+            track.update(block, places, chosen)
             if atom >= 0:
                 for place in chosen:
-                    self._keep(atom, place, numbers)
-        self._keeper.add(block, self._starts(early, numbers), self._starts(late - early, numbers))
+                    self._keep(atom, place)
+        self._keeper.add(block, self._starts(early), self._starts(late - early))
 
     def _places_by_text(self) -> dict[int, list[int]]:
         """Where the lines start on which each text stands."""
@@ -244,14 +236,14 @@ class Worker:
                 return places
             size *= 4  # several on a line
 
-    def _starts(self, places: set[int], numbers: Numbers) -> list[tuple[int, int]]:
+    def _starts(self, places: set[int]) -> list[tuple[int, int]]:
         block = self._block
-        return [(numbers.at(place), raw_start(block, place, numbers)) for place in sorted(places)]
+        return [(block.number_at(place), raw_start(block, place)) for place in sorted(places)]
 
-    def _keep(self, atom: int, place: int, numbers: Numbers) -> None:
-        number = numbers.at(place)
+    def _keep(self, atom: int, place: int) -> None:
+        number = self._block.number_at(place)
         if number not in self._lines:
-            self._lines[number] = line_at(self._block, place, numbers)
+            self._lines[number] = line_at(self._block, place)
             self._wanted[number] = set()
         self._wanted[number].add(atom)
 
