@@ -140,7 +140,7 @@ class Worker:
                     track.late.let_go(fresh)
                 let_go_at, fresh = reader.bytes + LET_GO, block.first
             self._block = block
-            self._lookup.begin(block)
+            self._lookup.begin(block, self._ends.keys())
             self._scan(block)
             self._settle_block()
             if progress is not None:
