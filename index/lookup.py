@@ -165,7 +165,9 @@ class Lookup:
             shapes = {text[end - reach : find(NEWLINE, end)].translate(MASK) for end in ends}
             if plan.has_hashes:
                 shapes = {hexless(shape) for shape in shapes}
-            return shapes <= plan.cores or self._learn_rests(plan, {text[end - reach : find(NEWLINE, end)] for end in ends})
+            return shapes <= plan.cores or self._learn_rests(
+                plan, {text[end - reach : find(NEWLINE, end)] for end in ends}
+            )
         rests = {text[end - reach : find(NEWLINE, end)] for end in ends} - plan.exact
         plan.is_varied = len(rests) + len(plan.exact) > MOST_EXACT
         if plan.is_varied and plan.digits:

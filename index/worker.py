@@ -16,11 +16,12 @@ from pathlib import Path
 import hyperscan
 
 from corpus.match import AtomHit, Matcher
-from corpus.record import read_records
+from corpus.record import Record, read_records
 from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
 from index.database import compile_literals
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
+from index.shapes import LONGEST_LINE
 from index.tallies import Track, line_at, raw_start
 
 OnMatch = Callable[[int, int, int, int, object], None]
@@ -118,6 +119,7 @@ class Worker:
         self._keeper = LineKeeper(limits, is_frugal=is_frugal)
         self._wanted: dict[int, set[int]] = {}
         self._lines: dict[int, bytes] = {}
+        self._parsed: dict[int, list[Record]] = {}
 
     def scan(
         self,
@@ -258,10 +260,15 @@ class Worker:
         for number in sorted(self._wanted):
             line = self._lines[number]
             self._keeper.keep_line(number, line)
-            for record in read_records(line, number):
+            records = read_records(line, number)
+            if len(line) < LONGEST_LINE:  # of longer ones a part may have been read
+                self._parsed[number] = records
+            for record in records:
                 found += self._matcher.verify(sorted(self._wanted[number]), record, self._source)
         return found
 
     def store(self) -> LineStore:
         """The lines kept of the source."""
-        return self._keeper.finish()
+        store = self._keeper.finish()
+        store.remember(self._parsed)
+        return store
