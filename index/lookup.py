@@ -118,8 +118,10 @@ class Lookup:
                 for shape, line in zip(shapes, lines, strict=True)
             ]
         if None in shapes:
+            before = [-1, *places]
             shapes = [
-                self._miss(plan, end) if shape is None else shape for shape, end in zip(shapes, ends, strict=True)
+                shape if shape is not None else self._miss(plan, place, end, is_first=place != last)
+                for shape, place, end, last in zip(shapes, places, ends, before, strict=False)
             ]
             places = [place for shape, place in zip(shapes, places, strict=True) if shape is not None]
         self._note(plan, [shape for shape in shapes if shape is not None], places)
@@ -240,13 +242,12 @@ class Lookup:
 
     # ---- a hit whose shape was not found at once
 
-    def _miss(self, plan: Plan, end: int) -> Shape | None:
+    def _miss(self, plan: Plan, place: int, end: int, *, is_first: bool) -> Shape | None:
         """The shape of the line, or None when the line was counted by an earlier occurrence."""
-        text = self._block.text
-        place = text.rfind(b"\n", 0, end)
-        if text.find(plan.literal, place + 1, end - 1) >= 0:
+        if not is_first:
             return None
-        stop = text.find(b"\n", end) + 1
+        text = self._block.text
+        stop = text.find(NEWLINE, end) + 1
         return self._find(plan, text, place, end, stop) or self._learn(plan, text, place, end, stop)
 
     @staticmethod
