@@ -156,7 +156,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)
     mark_scopes(run, facts.events, facts.progress, facts.clock)
-    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
+    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
 
