@@ -234,4 +234,11 @@ def _with_year(seconds: float, anchor: float | None) -> float:
     return min(candidates, key=lambda value: abs(value - anchor))
 
 
-__all__ = ["BASE_YEAR", "Moment", "RunClock", "SourceClock", "build_clock"]
+def spoken(seconds: float) -> str:
+    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+__all__ = ["BASE_YEAR", "Moment", "RunClock", "SourceClock", "build_clock", "spoken"]
