@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from assistant.diagnosis.progress import mark_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.episodes import read_exception
 from assistant.logs.layout import attempt_from_path
@@ -27,6 +28,8 @@ NEXT_RUN_S = 60.0
 _PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
 MIN_START, MAX_STARTS = 12, 12
 """Length of a first line that can be recognised, and how often it may stand in a source."""
+MOST_STEPS = 50
+"""Steps between two lines of a counter, up to which the later line goes on with the earlier one."""
 _RESTART = (
     "will restart worker group",
     "Restarting worker group",
@@ -90,9 +93,17 @@ def _cancelled_before(records: Sequence[Record]) -> list[int]:
             and len(later) >= 2
             and later[0].time is not None
             and later[0].time.seconds > ended + NEXT_RUN_S
+            and not _steps_go_on(records, position)
         ):
             found.append(record.number)
     return found
+
+
+def _steps_go_on(records: Sequence[Record], position: int) -> bool:
+    """Whether the next step after a record is the one that follows the last before it: the run lived on for its grace time."""
+    before = next((mark.step for record in reversed(records[:position]) if (mark := mark_of(0, record))), None)
+    after = next((mark.step for record in records[position:] if (mark := mark_of(0, record))), None)
+    return before is not None and after is not None and before < after <= before + max(MOST_STEPS, before // 10)
 
 
 def _start_of(record: Record) -> tuple[object, ...]:

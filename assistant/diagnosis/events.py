@@ -81,6 +81,8 @@ class Event:
     """Printed at a level, or in a block, that says it was expected or handled."""
     superseded: bool = False
     """True when another job's log starts below it in the same source."""
+    runs_again: bool = False
+    """True when another attempt starts below it in the same source."""
     earlier_run: str = ""
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
@@ -116,6 +118,7 @@ def build_events(
     for event in events:
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
+        event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
         event.attempt = attempt_of(event.source, event.line, run, restarts)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events

@@ -27,6 +27,7 @@ from assistant.diagnosis.recorded import add_dumps
 from assistant.diagnosis.recovery import mark_recovered
 from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.scopes import mark_scopes
+from assistant.diagnosis.signalled import mark_signalled
 from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
@@ -161,6 +162,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_scopes(run, facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
     facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
+    mark_signalled(run, facts.events)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
 

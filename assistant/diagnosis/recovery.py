@@ -148,6 +148,12 @@ def _count_after(seconds: Sequence[float], after: float) -> int:
     return len(seconds) - bisect_right(seconds, after)
 
 
+def _ends_later(event: Event) -> bool:
+    """Whether an event tells of an end that comes after a time of grace, so that further steps prove nothing."""
+    is_told = event.head is not None and (event.head.announces or "CANCELLED AT" in event.record.text)
+    return is_told and not event.runs_again
+
+
 def _survived(
     event: Event,
     progress: Progress,
@@ -158,7 +164,7 @@ def _survived(
     *,
     at_end: bool,
 ) -> bool:
-    is_notice = event.head is not None and event.head.announces
+    is_notice = _ends_later(event)
     # What stands below a line says nothing where nobody knows when that line was printed.
     is_adrift = event.line in clock.sources[event.source].adrift
     if not is_notice and not is_adrift and progress.goes_on_after(event.source, event.line, ignoring=own):
