@@ -16,6 +16,7 @@ from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import Episode
+from assistant.logs.filenames import first_parts
 from assistant.logs.layout import Places, bus_id
 from corpus.head import Head
 from corpus.match import Hit
@@ -82,6 +83,8 @@ class Event:
     """Printed at a level, or in a block, that says it was expected or handled."""
     superseded: bool = False
     """True when another job's log starts below it in the same source."""
+    log: int = -1
+    """The first part of its log, where rotation cut that into several sources; its source otherwise."""
     runs_again: bool = False
     """True when another attempt starts below it in the same source."""
     earlier_run: str = ""
@@ -116,7 +119,9 @@ def build_events(
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
     _share_by_address(events)
+    logs = first_parts(run.paths)
     for event in events:
+        event.log = logs[event.source]
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
