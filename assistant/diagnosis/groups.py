@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from corpus.head import Head
 
 TOLERANCE_S = 1.0
 """Onsets of one host closer than this say nothing about the order."""
+NO_RANK = 1 << 40
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 
 
@@ -95,7 +97,7 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
-        group.events.sort(key=lambda event: _event_order(event, group.onset))
+        group.events = _in_order(group)
         _put_telling_line_first(group)
     return list(groups.values())
 
@@ -121,10 +123,22 @@ def _put_telling_line_first(group: Group) -> None:
         group.events.insert(0, best)
 
 
-def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:
-    comparable = event.onset is not None and onset is not None and event.onset.axis == onset.axis
-    seconds = event.onset.seconds if comparable and event.onset is not None else 0.0
-    return (not comparable, round(seconds, 1), event.source, event.line)
+def _in_order(group: Group) -> list[Event]:
+    """The events by onset; what stands above a stamped line of its source was there no later than that.
+
+    At the same time the lowest rank comes first: names of files, which often are hosts, say nothing.
+    """
+    onset = group.onset
+    began: dict[Event, float] = {}
+    below: dict[int, float] = {}
+    lowest: dict[int, int] = {}
+    for event in sorted(group.events, key=lambda event: (event.source, -event.line)):
+        is_timed = event.onset is not None and onset is not None and event.onset.axis == onset.axis
+        seconds = event.onset.seconds if is_timed and event.onset is not None else below.get(event.source, math.inf)
+        began[event] = below[event.source] = round(seconds, 1)
+        rank = event.rank if event.rank is not None else lowest.get(event.source, NO_RANK)
+        lowest[event.source] = min(rank, lowest.get(event.source, NO_RANK))
+    return sorted(group.events, key=lambda event: (began[event], lowest[event.source], event.source, event.line))
 
 
 def template(message: str) -> str:
