@@ -10,7 +10,7 @@ from assistant.diagnosis.pipeline import diagnose
 from tests.heads import catalogue_of, head, signature
 
 CATALOGUE = catalogue_of(
-    head("http-401", signature("HTTPError: 401 Client Error"), kind="class", role="either"),
+    head("http-401", signature("HTTPError: 401 Client Error"), kind="class"),
     head("gated", signature("You are trying to access a gated repo"), scope="workload"),
     head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload"),
 )
