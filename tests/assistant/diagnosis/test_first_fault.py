@@ -263,3 +263,10 @@ def test_a_line_without_a_time_was_there_no_later_than_the_stamped_one_below_it(
     result = verdict(tmp_path, job=f"[rank3]: {OOM}\n2026-11-30 12:00:01 [rank1]: {OOM}")
     assert result.initiating is not None
     assert result.initiating.evidence[0].rank == 3
+
+
+def test_a_launchers_field_names_the_rank(tmp_path: Path) -> None:
+    line = f"2024-03-04T16:13:31.052444Z ERROR shard-manager: text_generation_launcher: {OOM} rank=3"
+    result = verdict(tmp_path, job=line)
+    assert result.initiating is not None
+    assert result.initiating.ranks == (3,)
