@@ -6,13 +6,14 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.stall import Stall
 from assistant.values import fill
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 
 _PEER = re.compile(
-    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)"
+    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)|(?:peer|error|timeout) \[([\w.\-:]+)\]:\d+"
 )
 _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})
 MAX_ITEMS = 6
@@ -23,6 +24,7 @@ def fetch_next(
     ordered: Ordered,
     status: VerdictStatus,
     suspects: Sequence[Suspect],
+    stall: Stall | None = None,
     names: Mapping[str, str] | None = None,
 ) -> tuple[FetchNext, ...]:
     """Concrete next logs, the most telling first; empty when the verdict needs none.
@@ -42,6 +44,8 @@ def fetch_next(
         items += [item for group in groups for item in _for_peer(run, group)]
         items += [item for group in open_ones for item in _for_entry(run, group, known)]
         items += _for_launcher(run, groups, known)
+        if stall is not None and ordered.initiating is None:
+            items += _for_stall(stall)
     if status == "inconclusive":
         items.append(_why_it_ended(known))
     unique = {item.what: item for item in reversed(items)}
@@ -90,6 +94,22 @@ def _for_entry(run: Run, group: Group, names: Mapping[str, str]) -> list[FetchNe
     place = f"{run.sources[event.source].path}:{event.line}"
     why = f"{place} ({head.title}) names no cause by itself"
     return [FetchNext(what=fill(text, names), why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
+
+
+def _for_stall(stall: Stall) -> list[FetchNext]:
+    """What tells why a run stood still."""
+    return [
+        FetchNext(
+            what="the stacks of all ranks, the next time it stands still",
+            command="py-spy dump --pid PID",
+            why=f"the time limit only ended it: {stall}",
+        ),
+        FetchNext(
+            what="the kernel logs of its hosts from the time of the last step on",
+            command="dmesg -T | tail -200",
+            why="a GPU, a network link or a file system that stopped answering is reported there",
+        ),
+    ]
 
 
 def _for_launcher(run: Run, groups: Sequence[Group], names: Mapping[str, str]) -> list[FetchNext]:

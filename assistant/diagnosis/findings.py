@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, order_is_open
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
+from assistant.logs.clock import spoken
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import (
     CheckStep,
@@ -191,7 +193,7 @@ class FindingBuilder:
         if gap is not None and gap >= 0.0005:
             about = "" if cause.first.own_time and effect.first.own_time else "about "
             order = "after" if as_effect else "before"
-            timing = f"began {about}{_length(gap)} {order} {name}{_corrected(cause, effect)}"
+            timing = f"began {about}{spoken(gap)} {order} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
@@ -273,13 +275,6 @@ def _corrected(first: Group, second: Group) -> str:
     return ", the clock of " + " and of ".join(f"{host} put right by {-by:+.1f} s" for host, by in shifted.items())
 
 
-def _length(seconds: float) -> str:
-    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def _shown(group: Group) -> list[Event]:
     """The deciding event, then one a rank, then repeats."""
     shown, seen = [group.first], {group.first.rank}
@@ -309,7 +304,7 @@ def _waited(downstream: list[Group]) -> str:
             and group.first.moment is not None
         ):
             waited = group.first.moment.seconds - (group.first.onset or group.first.moment).seconds
-            return f"the waiting ranks had stood still for {_length(waited)} when they reported"
+            return f"the waiting ranks had stood still for {spoken(waited)} when they reported"
     return ""
 
 
