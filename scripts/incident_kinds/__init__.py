@@ -30,6 +30,7 @@ _MODULES = (
     "unseen_hangs",
     "unseen_forms",
     "unseen_edges",
+    "unseen_more",
 )
 
 for _name in _MODULES:
