@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from assistant.diagnosis.attribution import Group, Ordered
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.stall import Stall
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 
 _PEER = re.compile(
@@ -17,7 +18,9 @@ _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexpl
 MAX_ITEMS = 6
 
 
-def fetch_next(run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect]) -> tuple[FetchNext, ...]:
+def fetch_next(
+    run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect], stall: Stall | None = None
+) -> tuple[FetchNext, ...]:
     """Concrete next logs, the most telling first; empty when the verdict needs none."""
     if status not in _NEEDS_MORE and not suspects:
         return ()
@@ -31,6 +34,8 @@ def fetch_next(run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequ
         items += [item for group in groups for item in _for_peer(run, group)]
         items += [item for group in open_ones for item in _for_entry(run, group)]
         items += _for_launcher(run, groups)
+        if stall is not None and ordered.initiating is None:
+            items += _for_stall(stall)
     if status == "inconclusive":
         items.append(_why_it_ended())
     unique = {item.what: item for item in reversed(items)}
@@ -79,6 +84,22 @@ def _for_entry(run: Run, group: Group) -> list[FetchNext]:
     place = f"{run.sources[event.source].path}:{event.line}"
     why = f"{place} ({head.title}) names no cause by itself"
     return [FetchNext(what=text, why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
+
+
+def _for_stall(stall: Stall) -> list[FetchNext]:
+    """What tells why a run stood still."""
+    return [
+        FetchNext(
+            what="the stacks of all ranks, the next time it stands still",
+            command="py-spy dump --pid PID",
+            why=f"the time limit only ended it: {stall}",
+        ),
+        FetchNext(
+            what="the kernel logs of its hosts from the time of the last step on",
+            command="dmesg -T | tail -200",
+            why="a GPU, a network link or a file system that stopped answering is reported there",
+        ),
+    ]
 
 
 def _for_launcher(run: Run, groups: Sequence[Group]) -> list[FetchNext]:

@@ -10,6 +10,7 @@ from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
 from assistant.diagnosis.reading import Run
+from assistant.logs.clock import spoken
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import (
     CheckStep,
@@ -193,7 +194,7 @@ class FindingBuilder:
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
+            timing = f"began {spoken(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
@@ -250,13 +251,6 @@ def _corrected(first: Group, second: Group) -> str:
     return ", the clock of " + " and of ".join(f"{host} put right by {-by:+.1f} s" for host, by in shifted.items())
 
 
-def _length(seconds: float) -> str:
-    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def _shown(group: Group) -> list[Event]:
     """The deciding event, then one a rank, then repeats."""
     shown, seen = [group.first], {group.first.rank}
@@ -286,7 +280,7 @@ def _waited(downstream: list[Group]) -> str:
             and group.first.moment is not None
         ):
             waited = group.first.moment.seconds - (group.first.onset or group.first.moment).seconds
-            return f"the waiting ranks had stood still for {_length(waited)} when they reported"
+            return f"the waiting ranks had stood still for {spoken(waited)} when they reported"
     return ""
 
 

@@ -27,7 +27,9 @@ from assistant.diagnosis.recorded import add_dumps
 from assistant.diagnosis.recovery import mark_recovered
 from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.scopes import mark_scopes
+from assistant.diagnosis.signalled import mark_signalled
 from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
+from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
 from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
@@ -80,6 +82,8 @@ class Facts:
     hung: list[Suspect]
     """Ranks that stand elsewhere while the others wait, as stacks and the runtimes' own checks say."""
     events: list[Event]
+    stall: Stall | None = None
+    """How long the run had stood still when a time limit ended it; None where it had not."""
 
 
 def diagnose(
@@ -156,7 +160,9 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)
     mark_scopes(run, facts.events, facts.progress, facts.clock)
-    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
+    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
+    facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
+    mark_signalled(run, facts.events)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
 
@@ -191,7 +197,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         unexplained=unexplained(run, ordered, builder),
         near_misses=misses,
         suspects=tuple(suspects),
-        fetch_next=fetch_next(run, ordered, status, suspects),
+        fetch_next=fetch_next(run, ordered, status, suspects, facts.stall),
         warnings=_warnings(run, facts, ordered),
         run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),
@@ -220,6 +226,8 @@ def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Orde
     suspects = facts.hung + suspects
     if status in {"symptom-only", "classified"} and not suspects:
         suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
+        if facts.stall is not None:
+            suspects = stalled_ranks(facts.stall, facts.places) + suspects
     suspects += _unplaced(facts.events)
     first = ordered.initiating
     # How a process ended is no cause: the rank stays a suspect.

@@ -168,7 +168,7 @@ def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]])
         for record in records:
             if record.number in skip[index] or record.program == "kernel" or not record.message:
                 continue
-            mark = _mark(index, record)
+            mark = mark_of(index, record)
             if mark is not None:
                 progress.marks.append(mark)
             if record.level not in {"ERROR", "FATAL"} and is_completion(record.message):
@@ -190,7 +190,8 @@ def is_weak(message: str) -> bool:
     return _WEAK_DONE.search(message) is not None
 
 
-def _mark(source: int, record: Record) -> Mark | None:
+def mark_of(source: int, record: Record) -> Mark | None:
+    """The sign of progress that a record is, if it is one."""
     message = record.message
     if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000 or _LIKELY_MARK.search(message) is None:
         return None

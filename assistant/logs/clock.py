@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from assistant.logs.adrift import DISORDER_S, adrift_lines
 from corpus.record import Record
 from corpus.timestamp import BASE_YEAR
 
@@ -64,11 +65,27 @@ class SourceClock:
 
     lines: list[int] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
+    adrift: frozenset[int] = frozenset()
+    """Lines without a stamp in a file that is not in the order of time: nothing says when they were printed."""
 
     def at(self, line: int) -> Moment | None:
         """The moment of a line, inherited from the last stamped line above it."""
+        if line in self.adrift:
+            return None
         position = bisect_right(self.lines, line)
         return self.moments[position - 1] if position else None
+
+    @property
+    def is_disordered(self) -> bool:
+        """Whether the lines are not in the order of their times."""
+        latest = None
+        for moment in self.moments:
+            if moment.axis != "wall":
+                continue
+            if latest is not None and moment.seconds < latest - DISORDER_S:
+                return True
+            latest = moment.seconds if latest is None else max(latest, moment.seconds)
+        return False
 
     @property
     def span(self) -> tuple[Moment, Moment] | None:
@@ -112,6 +129,7 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
         boot = _booted_at(records, both)
         stamped: Moment | None = None
         last_of: dict[tuple[object, ...], Moment] = {}
+        printed: dict[int, float] = {}
         for record in records:
             rtc = _RTC.search(record.message) if record.time is not None and record.time.kind == "monotonic" else None
             if rtc is not None and record.time is not None:
@@ -129,8 +147,10 @@ def build_clock(sources: Sequence[Sequence[Record]]) -> RunClock:
                 last_of[_owner(record)] = moment
                 if moment.axis == "wall":
                     wall = moment
+                    printed.setdefault(record.number, moment.seconds)
             clock.lines.append(record.number)
             clock.moments.append(moment)
+        clock.adrift = adrift_lines(records, printed)
         clocks.append(clock)
     return RunClock(clocks)
 
@@ -214,4 +234,11 @@ def _with_year(seconds: float, anchor: float | None) -> float:
     return min(candidates, key=lambda value: abs(value - anchor))
 
 
-__all__ = ["BASE_YEAR", "Moment", "RunClock", "SourceClock", "build_clock"]
+def spoken(seconds: float) -> str:
+    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+__all__ = ["BASE_YEAR", "Moment", "RunClock", "SourceClock", "build_clock", "spoken"]

@@ -1,0 +1,121 @@
+"""Attempts: where in a log another run of the job starts.
+
+A launcher says that it restarts its workers, a scheduler that it takes the job
+back into its queue, and a job that is started by hand writes on below the last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from assistant.diagnosis.progress import mark_of
+from assistant.diagnosis.reading import Run
+from assistant.logs.episodes import read_exception
+from assistant.logs.layout import attempt_from_path
+from corpus.record import Record
+from corpus.timestamp import read_stamp
+
+_DIGITS = re.compile(r"\d+")
+_START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
+_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
+_RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
+_AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
+_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
+NEXT_RUN_S = 60.0
+"""A job that prints so long after it was cancelled was started again."""
+_PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
+MIN_START, MAX_STARTS = 12, 12
+"""Length of a first line that can be recognised, and how often it may stand in a source."""
+MOST_STEPS = 50
+"""Steps between two lines of a counter, up to which the later line goes on with the earlier one."""
+_RESTART = (
+    "will restart worker group",
+    "Restarting worker group",
+    "attempts left; will restart",
+    "Requeued job",
+    "requeueing",
+)
+
+
+def restarts_of(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
+    """Lines per source after which another attempt starts; `starts` are those of logs appended to others."""
+    found: dict[int, list[int]] = {}
+    for index, records in enumerate(run.records):
+        lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
+        lines += starts[index]
+        lines += _cancelled_before(records)
+        # Every agent announces the same restart; lines close together are one.
+        lines.sort()
+        merged = [line for position, line in enumerate(lines) if position == 0 or line - lines[position - 1] > 3]
+        if merged:
+            found[index] = merged
+    return found
+
+
+def second_starts(records: Sequence[Record]) -> list[int]:
+    """Where the first line of a source stands again: another job's log was appended to it.
+
+    Ranks that all print the same first line are no restart: the line must come
+    again from the same process, rank and pod, as far as it says, and be no error.
+    """
+    first = next((record for record in records if len(record.message) >= MIN_START), None)
+    if first is None or first.number > 5 or not _START.search(first.message):
+        return []
+    if first.level in {"ERROR", "FATAL"} or _STEPS.search(first.message) or read_exception(first) is not None:
+        return []
+    wanted = _start_of(first)
+    places = [
+        record.number for record in records if record.message[:4] == first.message[:4] and _start_of(record) == wanted
+    ]
+    if len(places) > MAX_STARTS:
+        return []
+    return [line - 1 for before, line in pairwise(places) if line - before > 1]
+
+
+def _cancelled_before(records: Sequence[Record]) -> list[int]:
+    """Lines by which Slurm ended a job whose next run wrote on into the same file."""
+    found = []
+    for position, record in enumerate(records):
+        cancelled = _CANCELLED.search(record.text)
+        if cancelled is None:
+            continue
+        stamp = read_stamp(cancelled.group(1))
+        ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
+        later = [
+            other
+            for other in records[position + 1 :]
+            if other.time is not None and other.level not in {"ERROR", "FATAL"} and other.time.kind == "absolute"
+        ]
+        if (
+            ended is not None
+            and len(later) >= 2
+            and later[0].time is not None
+            and later[0].time.seconds > ended + NEXT_RUN_S
+            and not _steps_go_on(records, position)
+        ):
+            found.append(record.number)
+    return found
+
+
+def _steps_go_on(records: Sequence[Record], position: int) -> bool:
+    """Whether the next step after a record is the one that follows the last before it: the run lived on for its grace time."""
+    before = next((mark.step for record in reversed(records[:position]) if (mark := mark_of(0, record))), None)
+    after = next((mark.step for record in records[position:] if (mark := mark_of(0, record))), None)
+    return before is not None and after is not None and before < after <= before + max(MOST_STEPS, before // 10)
+
+
+def _start_of(record: Record) -> tuple[object, ...]:
+    """By what a first line is known again: who prints it, and its text without the numbers that change."""
+    typed = _PROMPT.sub("", record.message[:400])  # of a command typed at a prompt, the command
+    kept = _RANK_NUMBER.sub(lambda found: found.group().translate(_AS_LETTERS), typed)
+    return (record.rank, record.task, record.container, record.host, _DIGITS.sub("#", kept)[:60])
+
+
+def attempt_of(source: int, line: int, run: Run, restarts: dict[int, list[int]]) -> int:
+    """The number, from 1, of the attempt that a line belongs to."""
+    from_path = attempt_from_path(run.sources[source].path)
+    if from_path is not None:
+        return from_path + 1
+    return 1 + sum(start < line for start in restarts.get(source, ()))
