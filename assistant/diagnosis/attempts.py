@@ -93,17 +93,22 @@ def _cancelled_before(records: Sequence[Record]) -> list[int]:
             and len(later) >= 2
             and later[0].time is not None
             and later[0].time.seconds > ended + NEXT_RUN_S
-            and not _steps_go_on(records, position)
+            and not _steps_go_on(records[:position], later[0])
         ):
             found.append(record.number)
     return found
 
 
-def _steps_go_on(records: Sequence[Record], position: int) -> bool:
-    """Whether the next step after a record is the one that follows the last before it: the run lived on for its grace time."""
-    before = next((mark.step for record in reversed(records[:position]) if (mark := mark_of(0, record))), None)
-    after = next((mark.step for record in records[position:] if (mark := mark_of(0, record))), None)
-    return before is not None and after is not None and before < after <= before + max(MOST_STEPS, before // 10)
+def _steps_go_on(above: Sequence[Record], following: Record) -> bool:
+    """Whether the first record after a notice is the step that comes after the last one above it.
+
+    Then the run lived on for its time of grace: another run would say first that it starts.
+    """
+    before = next((mark.step for record in reversed(above) if (mark := mark_of(0, record))), None)
+    mark = mark_of(0, following)
+    if before is None or mark is None or mark.step is None:
+        return False
+    return before < mark.step <= before + max(MOST_STEPS, before // 10)
 
 
 def _start_of(record: Record) -> tuple[object, ...]:

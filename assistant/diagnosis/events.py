@@ -29,6 +29,7 @@ _KERNEL_PCI = re.compile(
 _KERNEL_PID = re.compile(r"^.*\bpid=(\d{1,10})\b.*$")
 _PEER_LOST = re.compile(
     r"Connection closed by (?:remote )?peer|Connection was likely closed|[Ff]ailed to recv|got 0 bytes|recvValue failed"
+    r"|pair\.cc:\d{1,6}\] (?:Read|Write) (?:timeout|error) \["
     r"|communicator was aborted|remote process exited|Connection reset by peer.{0,40}$|Socket (?:closed|Timeout)"
     r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
     r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"

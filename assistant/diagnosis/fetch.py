@@ -12,7 +12,7 @@ from assistant.diagnosis.stall import Stall
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 
 _PEER = re.compile(
-    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)"
+    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)|(?:peer|error|timeout) \[([\w.\-:]+)\]:\d+"
 )
 _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})
 MAX_ITEMS = 6

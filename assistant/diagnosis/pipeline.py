@@ -21,6 +21,7 @@ from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
+from assistant.diagnosis.peers import lost_peers, named_by_address
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
@@ -175,7 +176,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     status = decide_status(facts.progress, ordered)
     if status == "inconclusive" and facts.hung:
         status = "symptom-only"  # ranks were seen to wait for others; why those did not come is not in these logs
-    suspects = _suspects(facts, status, seen | set(info.ranks_seen), ordered)
+    suspects = _suspects(run, facts, status, seen | set(info.ranks_seen), ordered)
     if status == "degraded" and ordered.initiating is None:
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
@@ -214,7 +215,7 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
     return tuple(Attempt(n=attempt.n, initiating=ended.get(attempt.n)) for attempt in attempts)
 
 
-def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
+def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     if status == "healthy":
         return _unplaced(facts.events)  # a job that lives or finished waits for nobody, whatever its stacks show
@@ -225,7 +226,8 @@ def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Orde
         suspects = []
     suspects = facts.hung + suspects
     if status in {"symptom-only", "classified"} and not suspects:
-        suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
+        lost = lost_peers(facts.events, run.records, run.paths, facts.places)
+        suspects = named_by_address(missing_ranks(facts.places, seen), lost) or exited_first(facts.places)
         if facts.stall is not None:
             suspects = stalled_ranks(facts.stall, facts.places) + suspects
     suspects += _unplaced(facts.events)

@@ -61,6 +61,8 @@ RUN_MARKERS = (
     b"(most recent call first)",
     b'): "MainThread"',
     b"CollectiveFingerPrint(",
+    b"*** SIG",
+    b"Stack trace of the failed collective:",
     b"launched up to operation",
 )
 """Markers of facts about the run: places, world size, attempts, collective state, stacks."""

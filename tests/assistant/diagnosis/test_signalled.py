@@ -58,6 +58,7 @@ RESTARTED = "2026-11-30 10:20:00 INFO starting again from checkpoint 100\n2026-1
         f"{STEPS}\n{traceback('collate')}\n{NOTICE}",
         # The next run of the requeued job has a fault of its own.
         f"{NOTICE}\n{RESTARTED}\n{traceback('collate')}",
+        f"{STEPS}\n{NOTICE}\n{RESTARTED}\n2026-11-30 10:21:00 INFO step 105 loss 2.0\n{traceback('collate')}",
     ],
 )
 def test_an_error_before_the_notice_or_in_the_next_run_is_a_fault_of_its_own(log: str, tmp_path: Path) -> None:
