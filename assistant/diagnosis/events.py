@@ -115,7 +115,7 @@ def build_events(
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
-    _share_by_address(events)
+    _share_bypci_address(events)
     for event in events:
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
@@ -226,22 +226,22 @@ def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
     return rank
 
 
-def _address(event: Event) -> str:
+def pci_address(event: Event) -> str:
     """The PCI address that a hit's line names, as NCCL writes it; empty when it names none."""
     named = event.hit.captures.get("pci") if event.hit is not None else None
     found = named.text if named is not None else _KERNEL_PCI.sub(r"\1", event.record.message)
     return bus_id(found) if ":" in found and len(found) < 20 else ""
 
 
-def _share_by_address(events: Sequence[Event]) -> None:
+def _share_bypci_address(events: Sequence[Event]) -> None:
     """Kernel lines of one GPU in one source are of one rank: only some of them name the process or the host."""
     known: dict[tuple[int, str], set[tuple[int | None, str | None]]] = {}
     for event in events:
-        if event.kernel and event.rank is not None and (address := _address(event)):
+        if event.kernel and event.rank is not None and (address := pci_address(event)):
             known.setdefault((event.source, address), set()).add((event.rank, event.host))
     for event in events:
         if event.kernel and event.rank is None and known:
-            places = known.get((event.source, _address(event)), set())
+            places = known.get((event.source, pci_address(event)), set())
             if len(places) == 1:
                 ((event.rank, host),) = places
                 event.host = event.host or host

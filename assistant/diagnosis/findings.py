@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, order_is_open
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, certain_gap, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
@@ -186,9 +186,7 @@ class FindingBuilder:
     def _relation(self, cause: Group, effect: Group, *, as_effect: bool = False) -> str:
         other = cause if as_effect else effect
         name = f"{self.ids[id(other)]} ({_name(other)})"
-        gap = None
-        if cause.onset is not None and effect.onset is not None:
-            gap = cause.onset.before(effect.onset)
+        gap = certain_gap(cause.onset, effect.onset, in_file=cause.first.source == effect.first.source)
         has_edge = (
             cause.head is not None and effect.head is not None and self.graph.reaches(cause.head.id, effect.head.id)
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -51,7 +51,7 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places)
         if (
             ended is not None
             and event.moment is not None
@@ -181,6 +181,18 @@ def _foreign_pid(event: Event, places: Places) -> str:
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
     return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _foreign_gpu(event: Event, places: Places) -> str:
+    """Why an Xid is another job's, if it is: every GPU of this one is known, and it names none of them."""
+    is_gpu = event.kernel and "NVRM:" in event.record.text and "SXid" not in event.record.text
+    address = pci_address(event) if is_gpu and event.rank is None else ""
+    mapped = set(places.rank_of_bus.values())
+    if not address or places.world_size is None or len(mapped) < places.world_size:
+        return ""
+    if any(known == address for _, known in places.rank_of_bus):
+        return ""
+    return f"the GPU at PCI address {address} is none of those that the job's own NCCL lines name"
 
 
 def _length(seconds: float) -> str:
