@@ -115,7 +115,8 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
-        group.events.sort(key=lambda event: _event_order(event, group.onset))
+        onset = group.onset  # a list that is being sorted is empty
+        group.events = sorted(group.events, key=lambda event: _event_order(event, onset))
         _put_telling_line_first(group)
     return list(groups.values())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from assistant.diagnosis.attempts import attempt_of, restarts_of, second_starts
+from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
 from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -108,6 +108,7 @@ def build_events(
         events += [_from_episode(source, episode) for episode in _distinct(bare)]
     starts = [second_starts(records) for records in run.records]
     restarts = restarts_of(run, starts)
+    attempts = Attempts(run, places, clock, restarts)
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places, run.paths)
@@ -120,7 +121,7 @@ def build_events(
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
-        event.attempt = attempt_of(event.source, event.line, run, restarts)
+        event.attempt = attempts.of(event.source, event.line, event.moment)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
 
