@@ -137,9 +137,20 @@ def _put_telling_line_first(group: Group) -> None:
         if gap is not None and gap <= TOLERANCE_S and (event.rank, event.source) == (first.rank, first.source):
             together.append(event)
     best = min(together, key=listed)
+    # Of reports that repeat how long something stands, the first was printed first, whatever the sums say.
+    repeats = [event for event in group.events if _repeats(event, best)]
+    best = min(repeats, key=lambda event: event.line, default=best)
     if best is not first:
         group.events.remove(best)
         group.events.insert(0, best)
+
+
+def _repeats(event: Event, other: Event) -> bool:
+    if event.hit is None or other.hit is None or event.onset == event.moment or event.onset is None:
+        return False
+    gap = event.onset.before(other.onset) if other.onset is not None else None
+    alike = (event.source, event.rank, event.hit.signature) == (other.source, other.rank, other.hit.signature)
+    return alike and gap is not None and abs(gap) <= SKEW_S
 
 
 def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:

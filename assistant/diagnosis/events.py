@@ -148,9 +148,14 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
     # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
     raised = episode is not None and episode.kind == "exception"
     quiet = (hit.record.level in QUIET_LEVELS and not raised) or (episode is not None and episode.kind == "warning")
-    return Event(
-        hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet and head.kind != "failure"
-    )
+    quiet = quiet and head.kind != "failure" and not _is_borne_out(head, hit)
+    return Event(hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet)
+
+
+def _is_borne_out(head: Head, hit: Hit) -> bool:
+    """Whether a signature only stands beside its consequence in the same log, so that its level says nothing."""
+    signature = next((one for one in head.signatures if one.name == hit.signature), None)
+    return signature is not None and any(context.within in {"source", "run"} for context in signature.requires)
 
 
 def _holds(episode: Episode, hit: Hit) -> bool:
@@ -303,11 +308,20 @@ def _captured_host(event: Event) -> str | None:
     return None
 
 
+_STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
+"""How long the kernel had already seen a task or a CPU stand when it said so."""
+
+
+def _stood_seconds(event: Event) -> float:
+    found = _STOOD.search(event.record.message) if event.kernel else None
+    return float(found.group(1) or found.group(2)) if found is not None else 0.0
+
+
 def _onset(event: Event) -> Moment | None:
     """When it began: a timeout began as long before its line as it had waited."""
     if event.moment is None:
         return None
-    waited = timeout_seconds(event.record.text)
+    waited = timeout_seconds(event.record.text) or _stood_seconds(event)
     if not waited and event.hit is not None:
         for name in ("ran_ms", "waited_ms", "timeout_ms"):
             text = event.hit.captures[name].text if name in event.hit.captures else ""

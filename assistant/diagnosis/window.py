@@ -90,8 +90,22 @@ def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) ->
         if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
             continue
         pod = found.group(1)
-        if not any(pod in text or text in pod for text in texts if text and len(text) > 3):
+        known = any(pod in text or text in pod for text in texts if text and len(text) > 3)
+        if not known and not any(is_sibling(pod, text) for text in texts):
             event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+_INDEXED = re.compile(
+    r"^(?P<job>[a-z0-9][a-z0-9.\-]*?)-(?:(?:master|worker|launcher|chief|ps|evaluator|leader|head|node|replica|server)-)?\d{1,5}$"
+)
+_FILE_END = re.compile(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
+
+
+def is_sibling(pod: str, known: str) -> bool:
+    """Whether two pods (or the file of one) are numbered members of one job: its worker 0 beside its master."""
+    mine = _INDEXED.match(pod)
+    other = _INDEXED.match(_FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1]))
+    return mine is not None and other is not None and mine.group("job") == other.group("job")
 
 
 def platform_sources(run: Run) -> set[int]:
