@@ -248,11 +248,12 @@ def _level(word: str) -> str:
 class _Reader:
     """State while the prefixes of one line are taken off."""
 
-    __slots__ = ("fields", "may_be_labelled", "position", "text")
+    __slots__ = ("fields", "may_be_labelled", "position", "teed", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.teed: int | None = None
         self.may_be_labelled = True
         """Whether a launcher's label may stand here: at the start of a line, or behind a container runtime's prefix."""
         self.fields: dict[str, int | str | Stamp] = {}
@@ -309,8 +310,16 @@ class _Reader:
             value = found[group]
             if value is not None:
                 self._keep(field, value)
+        if found.lastgroup == "a_rank":
+            self._tee(int(found["a_rank"]))
         self.position = found.end()
         return True
+
+    def _tee(self, rank: int) -> None:
+        """Of two `[rankN]:`, torchrun's tee put the outer one there with the local rank, and PyTorch the inner one."""
+        if self.teed is not None:
+            self.fields["local_rank"], self.fields["rank"] = self.teed, rank
+        self.teed = rank
 
     def _keep(self, field: str, value: str) -> None:
         if field in {"rank", "pid", "task", "gpu"}:

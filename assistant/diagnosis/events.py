@@ -42,6 +42,8 @@ MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
+_STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
+"""How long the kernel had already seen a task or a CPU stand when it said so."""
 LAUNCHER_DISTANCE = 15
 """Lines below a step's error in which srun says where it ended."""
 
@@ -138,7 +140,8 @@ def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
 def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
     head = run.catalogue.heads[hit.entry]
     episode = next((item for item in episodes if _holds(item, hit)), None)
-    kernel = hit.record.program == "kernel" or "NVRM:" in hit.record.text
+    text = hit.record.text
+    kernel = hit.record.program == "kernel" or "NVRM:" in text or _STOOD.search(text) is not None
     if head.kind == "wrapper":
         tier = Tier.WRAPPER
     elif head.kind == "class":
@@ -147,7 +150,8 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
         tier = Tier.CONSEQUENCE if head.role == "downstream" else Tier.FAILURE
     # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
     raised = episode is not None and episode.kind == "exception"
-    quiet = (hit.record.level in QUIET_LEVELS and not raised) or (episode is not None and episode.kind == "warning")
+    # The kernel's `INFO:` before a blocked task is a word of its text and no level.
+    quiet = (hit.record.level in QUIET_LEVELS and not raised and not kernel) or (episode is not None and episode.kind == "warning")
     quiet = quiet and head.kind != "failure" and not _is_borne_out(head, hit)
     return Event(hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet)
 
@@ -308,11 +312,8 @@ def _captured_host(event: Event) -> str | None:
     return None
 
 
-_STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
-"""How long the kernel had already seen a task or a CPU stand when it said so."""
-
-
-def _stood_seconds(event: Event) -> float:
+def stood_seconds(event: Event) -> float:
+    """Seconds for which a task or a CPU had stood by the kernel's word; 0 where it says nothing of the kind."""
     found = _STOOD.search(event.record.message) if event.kernel else None
     return float(found.group(1) or found.group(2)) if found is not None else 0.0
 
@@ -321,7 +322,7 @@ def _onset(event: Event) -> Moment | None:
     """When it began: a timeout began as long before its line as it had waited."""
     if event.moment is None:
         return None
-    waited = timeout_seconds(event.record.text) or _stood_seconds(event)
+    waited = timeout_seconds(event.record.text) or stood_seconds(event)
     if not waited and event.hit is not None:
         for name in ("ran_ms", "waited_ms", "timeout_ms"):
             text = event.hit.captures[name].text if name in event.hit.captures else ""
