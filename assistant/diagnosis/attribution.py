@@ -8,18 +8,13 @@ the file last of all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
 from assistant.diagnosis.causes import CausalGraph
-from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.events import Tier
+from assistant.diagnosis.groups import SKEW_S, TOLERANCE_S, Group, Ordered
 from assistant.logs.clock import Moment
-from corpus.head import Head
 
-TOLERANCE_S = 1.0
-"""Onsets of one host closer than this say nothing about the order."""
-SKEW_S = 5.0
-"""The same for two hosts, whose clocks may differ."""
 LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
@@ -28,140 +23,6 @@ _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
 """Said by a rank that waited itself until its watchdog fired, or that goes down because of it."""
-_DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-
-
-@dataclass(eq=False)
-class Group:
-    """Events that say the same thing: one entry or one wording, one attempt, one fate."""
-
-    key: tuple[object, ...]
-    events: list[Event]
-    explained_by: list[Group] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-    assumed: bool = False
-    """True when no edge leads here from what explains it: it only came afterwards."""
-
-    @property
-    def first(self) -> Event:
-        """The event that decides."""
-        return self.events[0]
-
-    @property
-    def head(self) -> Head | None:
-        """The entry, if one covers it."""
-        return self.first.head
-
-    @property
-    def tier(self) -> Tier:
-        """The strongest tier among the events."""
-        return min(event.tier for event in self.events)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether all events were printed as warnings or handled by the program."""
-        return all(event.quiet for event in self.events)
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        """Ranks that printed it or that it speaks of."""
-        return tuple(sorted({event.rank for event in self.events if event.rank is not None}))
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Hosts likewise."""
-        return tuple(sorted({event.host for event in self.events if event.host is not None}))
-
-    @property
-    def onset(self) -> Moment | None:
-        """The earliest onset."""
-        moments = [event.onset for event in self.events if event.onset is not None]
-        axes = {moment.axis for moment in moments}
-        if len(axes) > 1:
-            moments = [moment for moment in moments if moment.axis == "wall"] or moments[:1]
-        if not moments:
-            return None
-        earliest = min(moments, key=lambda moment: moment.seconds)
-        # It began at the latest when the first of its events must have been printed.
-        latest = min(moment.seconds + moment.late for moment in moments)
-        return earliest if not earliest.late else replace(earliest, late=max(0.0, latest - earliest.seconds))
-
-    @property
-    def role_rank(self) -> int:
-        """0 where the entry usually starts a failure, 2 where it usually follows."""
-        if self.head is None:
-            return 1
-        return {"initiating": 0, "either": 1, "downstream": 2}[self.head.role]
-
-
-@dataclass
-class Ordered:
-    """The outcome of the attribution."""
-
-    initiating: Group | None
-    downstream: list[Group]
-    independent: list[Group]
-    recovered: list[Group]
-    unrelated: list[Group]
-
-
-def group_events(events: Iterable[Event]) -> list[Group]:
-    """Group events into findings, each sorted by onset, then position."""
-    groups: dict[tuple[object, ...], Group] = {}
-    for event in events:
-        fate = "unrelated" if event.unrelated or event.unplaced else "recovered" if event.recovered else "open"
-        what = event.head.id if event.head is not None else template(event.record.message)
-        where = event.host if event.kernel else None
-        key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
-        groups.setdefault(key, Group(key, [])).events.append(event)
-    for group in groups.values():
-        onset = group.onset  # a list that is being sorted is empty
-        group.events = sorted(group.events, key=lambda event: _event_order(event, onset))
-        _put_telling_line_first(group)
-    return list(groups.values())
-
-
-def _put_telling_line_first(group: Group) -> None:
-    """Of lines that one place printed at the same time, the signature listed first in its entry decides."""
-    head, first = group.head, group.first
-    if head is None or first.onset is None:
-        return
-    order = {signature.name: index for index, signature in enumerate(head.signatures)}
-
-    def listed(event: Event) -> int:
-        return order.get(event.hit.signature, 0) if event.hit is not None else 0
-
-    together = [first]
-    for event in group.events[1:]:
-        gap = first.onset.before(event.onset) if event.onset is not None else None
-        if gap is not None and gap <= TOLERANCE_S and (event.rank, event.source) == (first.rank, first.source):
-            together.append(event)
-    best = min(together, key=listed)
-    # Of reports that repeat how long something stands, the first was printed first, whatever the sums say.
-    repeats = [event for event in group.events if _repeats(event, best)]
-    best = min(repeats, key=lambda event: event.line, default=best)
-    if best is not first:
-        group.events.remove(best)
-        group.events.insert(0, best)
-
-
-def _repeats(event: Event, other: Event) -> bool:
-    if event.hit is None or other.hit is None or event.onset == event.moment or event.onset is None:
-        return False
-    gap = event.onset.before(other.onset) if other.onset is not None else None
-    alike = (event.source, event.rank, event.hit.signature) == (other.source, other.rank, other.hit.signature)
-    return alike and gap is not None and abs(gap) <= SKEW_S
-
-
-def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:
-    comparable = event.onset is not None and onset is not None and event.onset.axis == onset.axis
-    seconds = event.onset.seconds if comparable and event.onset is not None else 0.0
-    return (not comparable, round(seconds, 1), event.source, event.line)
-
-
-def template(message: str) -> str:
-    """A message without its numbers, by which repeats are recognised."""
-    return _DIGITS.sub("#", message)[:200]
 
 
 def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
@@ -171,6 +32,8 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
     opened = [group for group in groups if group.key[2] == "open" and not group.is_quiet]
     for effect in opened:
         effect.explained_by = [cause for cause in opened if explains(cause, effect, graph)]
+        for cause in effect.explained_by:
+            cause.effects.append(effect)
     candidates = _candidates(opened, graph)
     initiating = _first(_in_time(candidates, opened), graph)
     independent, downstream = [], []
@@ -204,6 +67,8 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False
     if not graph.reaches(cause.head.id, effect.head.id):
         return False
+    if cause.tier == Tier.CONSEQUENCE and _same_source(cause, effect) and _place(effect) < _place(cause):
+        return False  # what is itself a consequence here brought nothing about that stands above it
     printed = effect.first.moment
     gap = cause.onset.before(printed) if cause.onset is not None and printed is not None else None
     if gap is not None and printed is not None and not _same_source(cause, effect):
@@ -234,7 +99,7 @@ def _ends_after(group: Group, wrapper: Group) -> bool:
     """Whether a process only ended after it had said that something elsewhere made it end."""
     if group.head is None or not group.head.ends or wrapper.tier != Tier.WRAPPER or wrapper.head is None:
         return False
-    return _same_source(group, wrapper) and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
+    return group.first.source == wrapper.first.source and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
 
 
 def _louder(strong: list[Group], graph: CausalGraph) -> list[Group]:
@@ -268,7 +133,7 @@ def _leads_to(line: Group, group: Group) -> bool:
     """
     weak = group.head is None or group.head.ends
     distance = group.first.line - line.first.line
-    return weak and _same_source(line, group) and 0 < distance <= LEAD_DISTANCE
+    return weak and line.first.source == group.first.source and 0 < distance <= LEAD_DISTANCE
 
 
 def _follows(group: Group, consequence: Group) -> bool:
@@ -287,7 +152,7 @@ def _follows(group: Group, consequence: Group) -> bool:
         return gap is not None and gap > max(SKEW_S, _tolerance(group, consequence)) and group.head.role != "initiating"
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
     weak = weak or (_is_interruption(consequence) and group.tier == Tier.EXCEPTION)
-    below = weak and _same_source(group, consequence) and consequence.first.line < group.first.line
+    below = weak and _same_source(group, consequence) and _place(consequence) < _place(group)
     if gap is None or abs(gap) <= TOLERANCE_S:
         return below
     return gap > _tolerance(group, consequence)
@@ -364,6 +229,9 @@ def beats(first: Group, second: Group) -> bool:
     gap = _gap(first, second)
     if gap is not None and abs(gap) > _tolerance(first, second):
         return gap > 0
+    for one, other in ((first, second), (second, first)):
+        if _same_source(one, other) and any(_place(one) < _place(effect) < _place(other) for effect in one.effects):
+            return one is first  # what it is known to bring about was there before the other one
     if first.role_rank != second.role_rank:
         return first.role_rank < second.role_rank
     if not _same_source(first, second):
@@ -376,7 +244,7 @@ def beats(first: Group, second: Group) -> bool:
         earliest = first.onset.before(second.onset) if first.onset is not None and second.onset is not None else None
         if earliest is not None and abs(earliest) > _tolerance(first, second):
             return earliest > 0
-    return (first.first.source, first.first.line) < (second.first.source, second.first.line)
+    return _place(first) < _place(second)
 
 
 def order_is_open(first: Group, second: Group) -> bool:
@@ -414,7 +282,13 @@ def certain_gap(first: Moment | None, second: Moment | None, *, in_file: bool) -
 
 
 def _same_source(first: Group, second: Group) -> bool:
-    return first.first.source == second.first.source
+    """Whether two stand in one log, of which rotation may have made several sources."""
+    return first.first.source == second.first.source or 0 <= first.first.log == second.first.log
+
+
+def _place(group: Group) -> tuple[int, int]:
+    """Where a group stands in its log; parts of a rotated one are in the order in which they were written."""
+    return (group.first.source, group.first.line)
 
 
 def _same_place(first: Group, second: Group) -> bool:

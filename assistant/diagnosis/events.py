@@ -16,6 +16,7 @@ from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import Episode
+from assistant.logs.filenames import first_parts
 from assistant.logs.layout import Places, bus_id
 from corpus.head import Head
 from corpus.match import Hit
@@ -84,6 +85,8 @@ class Event:
     """Printed at a level, or in a block, that says it was expected or handled."""
     superseded: bool = False
     """True when another job's log starts below it in the same source."""
+    log: int = -1
+    """The first part of its log, where rotation cut that into several sources; its source otherwise."""
     runs_again: bool = False
     """True when another attempt starts below it in the same source."""
     earlier_run: str = ""
@@ -118,8 +121,10 @@ def build_events(
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
-    _share_bypci_address(events)
+    _share_by_address(events)
+    logs = first_parts(run.paths)
     for event in events:
+        event.log = logs[event.source]
         event.moment = clock.at(event.source, event.line)
         event.onset = _onset(event)
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
@@ -151,7 +156,9 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
     # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
     raised = episode is not None and episode.kind == "exception"
     # The kernel's `INFO:` before a blocked task is a word of its text and no level.
-    quiet = (hit.record.level in QUIET_LEVELS and not raised and not kernel) or (episode is not None and episode.kind == "warning")
+    quiet = (hit.record.level in QUIET_LEVELS and not raised and not kernel) or (
+        episode is not None and episode.kind == "warning"
+    )
     quiet = quiet and head.kind != "failure" and not _is_borne_out(head, hit)
     return Event(hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet)
 
@@ -243,7 +250,7 @@ def pci_address(event: Event) -> str:
     return bus_id(found) if ":" in found and len(found) < 20 else ""
 
 
-def _share_bypci_address(events: Sequence[Event]) -> None:
+def _share_by_address(events: Sequence[Event]) -> None:
     """Kernel lines of one GPU in one source are of one rank: only some of them name the process or the host."""
     known: dict[tuple[int, str], set[tuple[int | None, str | None]]] = {}
     for event in events:

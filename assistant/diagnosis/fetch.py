@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.stall import Stall
 from assistant.verdict import FetchNext, Suspect, VerdictStatus

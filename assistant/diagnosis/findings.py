@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, certain_gap, order_is_open
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, certain_gap, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import spoken
 from assistant.values import fill, fill_command, values_of

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from assistant.diagnosis.attribution import Ordered, attribute, group_events, order_is_open
+from assistant.diagnosis.attribution import attribute, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
+from assistant.diagnosis.dumping import mark_dumps
 from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
 from assistant.diagnosis.fingerprints import is_comparison, out_of_step
+from assistant.diagnosis.groups import Ordered, group_events
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
@@ -164,6 +166,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
     facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
     mark_signalled(run, facts.events)
+    mark_dumps(run, facts.events)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
 
@@ -233,7 +236,9 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
     suspects += _unplaced(facts.events)
     first = ordered.initiating
     # How a process ended, or that it stands in the kernel, is no cause: the rank stays a suspect.
-    explained = first is not None and not (first.head is not None and first.head.ends) and not stood_seconds(first.first)
+    explained = (
+        first is not None and not (first.head is not None and first.head.ends) and not stood_seconds(first.first)
+    )
     known = set(first.ranks) if first is not None and explained else set()
     # Where all ranks print the same, or a check compares ranks, the one that is seen out of step among them is news.
     compares = first is not None and is_comparison(first.first.record.text)

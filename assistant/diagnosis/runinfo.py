@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from assistant.diagnosis.attribution import Ordered
 from assistant.diagnosis.events import Event
+from assistant.diagnosis.groups import Ordered
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.skew import Skew, is_certain

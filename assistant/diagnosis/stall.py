@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from assistant.diagnosis.attribution import template
 from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.groups import template
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import ReadSource, Run
 from assistant.logs.clock import Moment, RunClock, spoken

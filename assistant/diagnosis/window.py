@@ -19,6 +19,8 @@ from corpus.record import Record
 
 GRACE_S = 120.0
 """A node event this long before the first or after the last record of a job is still its own."""
+ZONE_STEP_S, WIDEST_ZONE_S = 1_800.0, 14 * 3_600.0
+"""Clocks of two zones differ by whole half hours, and by so many at most."""
 KERNEL_SHARE = 0.6
 """A source most of whose records the kernel wrote is a kernel log."""
 
@@ -69,12 +71,35 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             continue
         early = span[0].seconds - event.moment.seconds
         late = event.moment.seconds - span[1].seconds
-        if early > GRACE_S:
+        shift = _other_zone(run, event, events, job) if max(early, late) > GRACE_S and not foreign else None
+        if shift is not None:
+            event.unplaced = (
+                f"one log names its time zone and the other does not; {abs(shift) / 3600:g} hours"
+                f" {'later' if shift > 0 else 'earlier'} it would be just before an error of the job"
+            )
+        elif early > GRACE_S:
             event.unrelated = f"{_length(early)} before the first record of the job"
         elif late > GRACE_S:
             event.unrelated = f"{_length(late)} after the last record of the job"
         elif foreign:
             event.unrelated = foreign
+
+
+def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
+    """Seconds by which a zone that only one of two logs names may put a node event just before an error of the job."""
+    stamp = event.record.time
+    if stamp is None or stamp.kind != "absolute" or event.moment is None:
+        return None
+    for other in events:
+        theirs = other.record.time
+        is_error = other.source in job and not other.kernel and other.tier <= Tier.CONSEQUENCE and not other.quiet
+        if not is_error or theirs is None or theirs.kind != "absolute" or theirs.zoned == stamp.zoned:
+            continue
+        gap = event.moment.before(other.moment) if other.moment is not None else None
+        shift = round(gap / ZONE_STEP_S) * ZONE_STEP_S if gap is not None else 0.0
+        if gap is not None and 0 < abs(shift) <= WIDEST_ZONE_S and -1.0 <= gap - shift <= GRACE_S:
+            return shift
+    return None
 
 
 _POD = re.compile(r"\bpods?/([\w.\-]+)")

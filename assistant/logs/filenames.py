@@ -44,6 +44,12 @@ def share_over_parts(places: Places, paths: Sequence[str]) -> None:
                 known[index] = next(iter(values))  # type: ignore[assignment]
 
 
+def first_parts(paths: Sequence[str]) -> list[int]:
+    """For each source the first one of the same rotated log; sources are in the order in which they were written."""
+    first: dict[str, int] = {}
+    return [first.setdefault(_ROTATED.sub("", path), index) for index, path in enumerate(paths)]
+
+
 def doubt_names(places: Places, paths: Sequence[str]) -> None:
     """`worker_7` alone may be a loader or a replica; without a world size only a full row of such files is ranks."""
     if places.world_size is not None:
