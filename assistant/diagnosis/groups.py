@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from assistant.diagnosis.events import Event, Tier
@@ -102,8 +102,7 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
-        onset = group.onset  # a list that is being sorted is empty
-        group.events = sorted(group.events, key=lambda event: _event_order(event, onset))
+        group.events = _in_order(group.events, group.onset)
         _put_telling_line_first(group)
     return list(groups.values())
 
@@ -140,10 +139,26 @@ def _repeats(event: Event, other: Event) -> bool:
     return alike and gap is not None and abs(gap) <= SKEW_S
 
 
-def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:
-    comparable = event.onset is not None and onset is not None and event.onset.axis == onset.axis
-    seconds = event.onset.seconds if comparable and event.onset is not None else 0.0
-    return (not comparable, round(seconds, 1), event.source, event.line)
+def _in_order(events: Sequence[Event], onset: Moment | None) -> list[Event]:
+    """Events by onset, then place; one above the first of its file that has a time came before that."""
+    timed = {
+        id(event): round(event.onset.seconds, 1)
+        for event in events
+        if event.onset is not None and onset is not None and event.onset.axis == onset.axis
+    }
+    firsts: dict[int, Event] = {}
+    for event in events:
+        known = firsts.get(event.source)
+        if id(event) in timed and (known is None or event.line < known.line):
+            firsts[event.source] = event
+
+    def order(event: Event) -> tuple[bool, float, int, int]:
+        first = firsts.get(event.source)
+        is_above = id(event) not in timed and first is not None and event.line < first.line
+        seconds = timed.get(id(first) if is_above else id(event))
+        return (seconds is None, seconds or 0.0, event.source, event.line)
+
+    return sorted(events, key=order)
 
 
 def template(message: str) -> str:
