@@ -33,7 +33,7 @@ _PEER_LOST = re.compile(
     r"|pair\.cc:\d{1,6}\] (?:Read|Write) (?:timeout|error) \["
     r"|communicator was aborted|remote process exited|Connection reset by peer.{0,40}$|Socket (?:closed|Timeout)"
     r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
-    r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
+    r"|Coordination agent is in ERROR|(?:task|Task) \S{1,60} heartbeat timeout|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
     r"|preparing to dump debug info|[Rr]eceived a dump signal|flight recorder dump signal|Failed to check the .should dump. flag"
 )
@@ -42,6 +42,8 @@ _DIGITS = re.compile(r"\d+")
 MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
+_FIELD = re.compile(r" rank=(\d{1,6})$")
+"""The launcher of text-generation-inference names the shard that it speaks of in a field at the end."""
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
 _STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
 """How long the kernel had already seen a task or a CPU stand when it said so."""
@@ -277,6 +279,9 @@ def _host(event: Event, places: Places) -> str | None:
 
 def _ask_text(event: Event) -> None:
     """A message that says `on rank 3` speaks of its own rank."""
+    if event.rank is None and "_launcher: " in event.record.text:
+        found = _FIELD.search(event.record.message)
+        event.rank = int(found.group(1)) if found is not None else None
     found = _ON_RANK.search(event.record.message) if event.rank is None else None
     if found is not None:
         event.rank = int(found.group(1) or found.group(2))

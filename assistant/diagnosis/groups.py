@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from assistant.diagnosis.events import Event, Tier
@@ -14,6 +15,7 @@ TOLERANCE_S = 1.0
 """Onsets of one host closer than this say nothing about the order."""
 SKEW_S = 5.0
 """The same for two hosts, whose clocks may differ."""
+NO_RANK = 1 << 40
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 
 
@@ -102,7 +104,7 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
-        group.events = _in_order(group.events, group.onset)
+        group.events = _in_order(group)
         _put_telling_line_first(group)
     return list(groups.values())
 
@@ -139,26 +141,22 @@ def _repeats(event: Event, other: Event) -> bool:
     return alike and gap is not None and abs(gap) <= SKEW_S
 
 
-def _in_order(events: Sequence[Event], onset: Moment | None) -> list[Event]:
-    """Events by onset, then place; one above the first of its file that has a time came before that."""
-    timed = {
-        id(event): round(event.onset.seconds, 1)
-        for event in events
-        if event.onset is not None and onset is not None and event.onset.axis == onset.axis
-    }
-    firsts: dict[int, Event] = {}
-    for event in events:
-        known = firsts.get(event.source)
-        if id(event) in timed and (known is None or event.line < known.line):
-            firsts[event.source] = event
+def _in_order(group: Group) -> list[Event]:
+    """The events by onset; what stands above a stamped line of its source was there no later than that.
 
-    def order(event: Event) -> tuple[bool, float, int, int]:
-        first = firsts.get(event.source)
-        is_above = id(event) not in timed and first is not None and event.line < first.line
-        seconds = timed.get(id(first) if is_above else id(event))
-        return (seconds is None, seconds or 0.0, event.source, event.line)
-
-    return sorted(events, key=order)
+    At the same time the lowest rank comes first: names of files, which often are hosts, say nothing.
+    """
+    onset = group.onset
+    began: dict[Event, float] = {}
+    below: dict[int, float] = {}
+    lowest: dict[int, int] = {}
+    for event in sorted(group.events, key=lambda event: (event.source, -event.line)):
+        is_timed = event.onset is not None and onset is not None and event.onset.axis == onset.axis
+        seconds = event.onset.seconds if is_timed and event.onset is not None else below.get(event.source, math.inf)
+        began[event] = below[event.source] = round(seconds, 1)
+        rank = event.rank if event.rank is not None else lowest.get(event.source, NO_RANK)
+        lowest[event.source] = min(rank, lowest.get(event.source, NO_RANK))
+    return sorted(group.events, key=lambda event: (began[event], lowest[event.source], event.source, event.line))
 
 
 def template(message: str) -> str:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from assistant.diagnosis.attribution import attribute, order_is_open
 from assistant.diagnosis.causes import CausalGraph
+from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.dumping import mark_dumps
 from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
@@ -165,6 +166,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_scopes(run, facts.events, facts.progress, facts.clock)
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
     facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
+    mark_chains(facts.events)
     mark_signalled(run, facts.events)
     mark_dumps(run, facts.events)
     groups = group_events(facts.events)

@@ -255,3 +255,15 @@ def test_calls_of_other_process_groups_are_not_compared(tmp_path: Path) -> None:
     lines = [called(rank, "all_reduce", 44) for rank in range(3)]
     lines.append(called(3, "recv", 90, "[PG ID 3 PG GUID 5(pp) Rank 1]"))
     assert suspects(verdict(tmp_path, job__log="\n".join(lines))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E coordination_service.cc:954] /job:jax_worker/replica:0/task:37 has been set to ERROR in coordination service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:37 heartbeat timeout. This indicates that the remote task has failed",
+        "E coordination_service.cc:962] /job:jax_worker/replica:0/task:37 unexpectedly tried to connect with a different incarnation. It has likely restarted.",
+    ],
+)
+def test_the_task_that_the_coordination_service_lost_is_a_suspect(line: str, tmp_path: Path) -> None:
+    fatal = "F client.h:75] Terminating process because the coordinator detected missing heartbeats."
+    assert suspects(verdict(tmp_path, job__log=f"step 1 loss 2\n{line}\n{fatal}")) == [(37, "silent")]
