@@ -168,7 +168,11 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
 def _is_borne_out(head: Head, hit: Hit) -> bool:
     """Whether a signature only stands beside its consequence in the same log, so that its level says nothing."""
     signature = next((one for one in head.signatures if one.name == hit.signature), None)
-    return signature is not None and any(context.within in {"source", "run"} for context in signature.requires)
+    return (
+        head.kind == "class"
+        and signature is not None
+        and any(context.within in {"source", "run"} for context in signature.requires)
+    )
 
 
 def _holds(episode: Episode, hit: Hit) -> bool:

@@ -193,7 +193,13 @@ class FindingBuilder:
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {spoken(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
+            is_least = cause.first.source != effect.first.source and any(
+                group.onset is not None and group.onset.late for group in (cause, effect)
+            )
+            least = "at least " if is_least else ""
+            timing = (
+                f"began {least}{spoken(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
+            )
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"

@@ -110,14 +110,22 @@ def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) ->
     texts = [path for path in run.paths] + [
         record.container for index in job for record in run.sources[index].records if record.container is not None
     ]
+    has_own_fault = any(event.source in job and _is_own_fault(event) for event in events)
     for event in events:
         found = _POD.search(event.record.text)
         if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
             continue
         pod = found.group(1)
         known = any(pod in text or text in pod for text in texts if text and len(text) > 3)
-        if not known and not any(is_sibling(pod, text) for text in texts):
+        # What keeps a member of the job away explains only a wait for it, never a fault that the others have themselves.
+        if not known and (has_own_fault or not any(is_sibling(pod, text) for text in texts)):
             event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+def _is_own_fault(event: Event) -> bool:
+    """Whether an event of the job's own logs may be where it began."""
+    may_begin = event.head is None or event.head.role == "initiating"
+    return event.tier <= Tier.EXCEPTION and may_begin and not event.quiet
 
 
 _INDEXED = re.compile(

@@ -120,6 +120,8 @@ LAST SEEN   TYPE      REASON      OBJECT             MESSAGE
 """
     log = "2026-11-30 10:00:00,000 ERROR t.py:1 DistStoreError: Timed out after 601 seconds waiting for clients. 3/4 clients joined."
     assert entry_of(verdict(tmp_path, events__txt=events, j_X_1_X_master_X_0__log=log)) == "pull"
+    own = "2026-11-30 10:00:00,000 ERROR t.py:1 torch.OutOfMemoryError: CUDA out of memory. Tried"
+    assert entry_of(verdict(tmp_path, events__txt=events, j_X_1_X_master_X_0__log=own)) == "oom"
 
 
 def test_a_task_was_blocked_before_the_kernel_said_so(tmp_path: Path) -> None:
