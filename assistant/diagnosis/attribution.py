@@ -195,7 +195,11 @@ def _in_time(candidates: Sequence[Group], opened: Sequence[Group]) -> Sequence[G
         return candidates
     late = [group for group in candidates if any(_surely_after(group, wait) for wait in waits)]
     open_ones = [group for group in candidates if group not in late and group.onset is not None and group.onset.late]
-    return [group for group in candidates if group not in late] if open_ones else candidates
+    if not open_ones:
+        return candidates
+    for group in late:
+        group.after_wait = True
+    return [group for group in candidates if group not in late]
 
 
 def _surely_after(group: Group, wait: Group) -> bool:
@@ -249,6 +253,8 @@ def beats(first: Group, second: Group) -> bool:
 
 def order_is_open(first: Group, second: Group) -> bool:
     """Whether neither time nor place in a common source tells which of two faults came first."""
+    if first.after_wait or second.after_wait:
+        return False
     if _same_source(first, second) or first.first.attempt != second.first.attempt:
         return False
     gap = _gap(first, second)

@@ -167,6 +167,11 @@ class FindingBuilder:
                 for other in ordered.independent
                 if order_is_open(group, other)
             ]
+            facts += [
+                f"the other ranks had begun to wait before {self.ids[id(other)]} ({_name(other)}) began"
+                for other in ordered.independent
+                if other.after_wait
+            ]
             effects = [other for other in ordered.downstream if group in other.explained_by]
             for other in effects[:3]:
                 facts.append(self._relation(group, other))

@@ -28,6 +28,8 @@ class Group:
     explained_by: list[Group] = field(default_factory=list)
     effects: list[Group] = field(default_factory=list)
     """What an edge leads to from here."""
+    after_wait: bool = False
+    """True when it surely began only after other ranks had begun to wait for what may be the first fault."""
     assumed: bool = False
     """True when no edge leads here from what explains it: it only came afterwards."""
 

@@ -135,3 +135,12 @@ def test_a_task_was_blocked_before_the_kernel_said_so(tmp_path: Path) -> None:
     assert entry_of(result) == "hung"
     assert result.initiating is not None and "122 seconds" in result.initiating.evidence[0].text
     assert result.initiating.onset == "2026-11-30T10:00:00.000Z"
+
+
+def test_an_unstamped_fault_that_others_waited_for_comes_before_a_later_one(tmp_path: Path) -> None:
+    wait = "[rank0]:[E1130 10:20:01.0 a.cpp:1] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600001 milliseconds before timing out."
+    xid = XID.format(pci="43").replace("10:03:00", "10:15:00")
+    silent = steps(1, 2) + "\nFileNotFoundError: No such file or directory: '/data'"
+    result = verdict(tmp_path, rank0__log=steps(1) + "\n" + wait, rank1__log=silent, dmesg_X_node_X_a__log=xid)
+    assert entry_of(result) == "gone"
+    assert result.initiating is not None and "had begun to wait before" in result.initiating.because
