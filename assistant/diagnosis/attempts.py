@@ -2,6 +2,7 @@
 
 A launcher says that it restarts its workers, a scheduler that it takes the job
 back into its queue, and a job that is started by hand writes on below the last.
+A run may also have a file of its own beside those of the runs before.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from itertools import pairwise
 
 from assistant.diagnosis.progress import mark_of
 from assistant.diagnosis.reading import Run
+from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import read_exception
-from assistant.logs.layout import attempt_from_path
+from assistant.logs.layout import Places, attempt_from_path
 from corpus.record import Record
 from corpus.timestamp import read_stamp
 
@@ -60,10 +62,8 @@ def second_starts(records: Sequence[Record]) -> list[int]:
     Ranks that all print the same first line are no restart: the line must come
     again from the same process, rank and pod, as far as it says, and be no error.
     """
-    first = next((record for record in records if len(record.message) >= MIN_START), None)
-    if first is None or first.number > 5 or not _START.search(first.message):
-        return []
-    if first.level in {"ERROR", "FATAL"} or _STEPS.search(first.message) or read_exception(first) is not None:
+    first = _first_line(records)
+    if first is None:
         return []
     wanted = _start_of(first)
     places = [
@@ -118,9 +118,83 @@ def _start_of(record: Record) -> tuple[object, ...]:
     return (record.rank, record.task, record.container, record.host, _DIGITS.sub("#", kept)[:60])
 
 
-def attempt_of(source: int, line: int, run: Run, restarts: dict[int, list[int]]) -> int:
-    """The number, from 1, of the attempt that a line belongs to."""
-    from_path = attempt_from_path(run.sources[source].path)
-    if from_path is not None:
-        return from_path + 1
-    return 1 + sum(start < line for start in restarts.get(source, ()))
+class Attempts:
+    """Which attempt a line belongs to: of a file that writes on, and of files that hold one run each."""
+
+    def __init__(self, run: Run, places: Places, clock: RunClock, restarts: dict[int, list[int]]) -> None:
+        self._run = run
+        self._restarts = restarts
+        self._before = _runs_before(run, places, clock, restarts)
+        self._starts: dict[int, float] = {}
+        for source, count in self._before.items():
+            moments = clock.sources[source].moments
+            if count and moments and moments[0].axis == "wall":
+                self._starts[count] = min(self._starts.get(count, moments[0].seconds), moments[0].seconds)
+
+    def of(self, source: int, line: int, moment: Moment | None) -> int:
+        """The number, from 1, of the attempt that a line belongs to."""
+        from_path = attempt_from_path(self._run.sources[source].path)
+        if from_path is not None:
+            return from_path + 1
+        within = 1 + sum(start < line for start in self._restarts.get(source, ()))
+        if source in self._before or not self._before:
+            return within + self._before.get(source, 0)
+        if moment is None or moment.axis != "wall":
+            return within + max(self._before.values())
+        begun = [count for count, start in self._starts.items() if start <= moment.seconds]
+        return within + max(begun, default=0)
+
+
+def _runs_before(run: Run, places: Places, clock: RunClock, restarts: dict[int, list[int]]) -> dict[int, int]:
+    """How many attempts came before each source that is one of several runs of the same ranks."""
+    found: dict[int, int] = {}
+    for chain in (*_by_name(run.paths), *_by_start(run, places, clock)):
+        if any(source in found or attempt_from_path(run.paths[source]) is not None for source in chain):
+            continue
+        before = 0
+        for source in chain:
+            found[source] = before
+            before += 1 + len(restarts.get(source, ()))
+    return found
+
+
+_PREVIOUS = re.compile(r"[._\-](?:previous|prev)(?=[._\-]|$)")
+"""What `kubectl logs --previous` is usually saved as, beside the log of the container that runs now."""
+
+
+def _by_name(paths: Sequence[str]) -> list[list[int]]:
+    places = {path: index for index, path in enumerate(paths)}
+    pairs = ((index, places.get(_PREVIOUS.sub("", path))) for index, path in enumerate(paths))
+    return [[index, now] for index, now in pairs if now is not None and now != index]
+
+
+def _by_start(run: Run, places: Places, clock: RunClock) -> list[list[int]]:
+    """Sources that start with the same line of the same rank, each after the last one had ended."""
+    alike: dict[tuple[object, ...], list[tuple[float, float, int]]] = {}
+    for index, records in enumerate(run.records):
+        first = _first_line(records)
+        span = clock.sources[index].span
+        ranks = {record.rank for record in records if record.rank is not None}
+        rank = places.source_rank.get(index)
+        if rank is not None:
+            ranks.add(rank)
+        if first is None or span is None or span[0].axis != "wall" or not ranks:
+            continue
+        key = (*_start_of(first), min(ranks))
+        alike.setdefault(key, []).append((span[0].seconds, span[1].seconds, index))
+    chains = []
+    for runs in alike.values():
+        runs.sort()
+        if len(runs) > 1 and all(earlier[1] < later[0] for earlier, later in pairwise(runs)):
+            chains.append([index for _, _, index in runs])
+    return chains
+
+
+def _first_line(records: Sequence[Record]) -> Record | None:
+    """The first line of a source where it is one by which a program says that it starts."""
+    first = next((record for record in records if len(record.message) >= MIN_START), None)
+    if first is None or first.number > 5 or not _START.search(first.message):
+        return None
+    if first.level in {"ERROR", "FATAL"} or _STEPS.search(first.message) or read_exception(first) is not None:
+        return None
+    return first

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Tier
-from assistant.diagnosis.groups import TOLERANCE_S, Group, Ordered
+from assistant.diagnosis.groups import SKEW_S, TOLERANCE_S, Group, Ordered
+from assistant.logs.clock import Moment
 
-SKEW_S = 5.0
-"""The same for two hosts, whose clocks may differ."""
 LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
@@ -36,7 +35,7 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
         for cause in effect.explained_by:
             cause.effects.append(effect)
     candidates = _candidates(opened, graph)
-    initiating = _first(candidates, graph)
+    initiating = _first(_in_time(candidates, opened), graph)
     independent, downstream = [], []
     for group in opened:
         if group is initiating:
@@ -72,6 +71,8 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False  # what is itself a consequence here brought nothing about that stands above it
     printed = effect.first.moment
     gap = cause.onset.before(printed) if cause.onset is not None and printed is not None else None
+    if gap is not None and printed is not None and not _same_source(cause, effect):
+        gap += printed.late
     return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
 
 
@@ -144,8 +145,7 @@ def _follows(group: Group, consequence: Group) -> bool:
     """
     if _attempt(group) != _attempt(consequence):
         return False
-    printed, began = consequence.first.moment, group.onset
-    gap = printed.before(began) if printed is not None and began is not None else None
+    gap = certain_gap(consequence.first.moment, group.onset, in_file=_same_source(group, consequence))
     if group.head is not None and group.head.kind == "failure":
         # A verified failure is an effect only when its own time says so; one that usually
         # starts things is believed even then, because clocks of hosts differ.
@@ -179,6 +179,32 @@ def _already_waited(group: Group, ending: Group) -> bool:
         place = (event.source, event.rank)
         waited[place] = min(waited.get(place, event.line), event.line)
     return all(waited.get((event.source, event.rank), event.line) < event.line for event in group.events)
+
+
+def _in_time(candidates: Sequence[Group], opened: Sequence[Group]) -> Sequence[Group]:
+    """Candidates without those that surely began after the ranks had begun to wait, where others may have begun before.
+
+    When a rank's unstamped fault was printed nobody knows; that the others stood still from then on tells it.
+    """
+    waits = [
+        group
+        for group in opened
+        if group.tier == Tier.CONSEQUENCE and any(event.onset != event.moment for event in group.events)
+    ]
+    if not waits:
+        return candidates
+    late = [group for group in candidates if any(_surely_after(group, wait) for wait in waits)]
+    open_ones = [group for group in candidates if group not in late and group.onset is not None and group.onset.late]
+    if not open_ones:
+        return candidates
+    for group in late:
+        group.after_wait = True
+    return [group for group in candidates if group not in late]
+
+
+def _surely_after(group: Group, wait: Group) -> bool:
+    gap = _gap(wait, group)
+    return gap is not None and _attempt(group) == _attempt(wait) and gap > max(SKEW_S, _tolerance(group, wait))
 
 
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
@@ -219,11 +245,16 @@ def beats(first: Group, second: Group) -> bool:
         narrow, wide = len(first.ranks), len(second.ranks)
         if narrow and wide and (narrow == 1) != (wide == 1):
             return narrow == 1
+        earliest = first.onset.before(second.onset) if first.onset is not None and second.onset is not None else None
+        if earliest is not None and abs(earliest) > _tolerance(first, second):
+            return earliest > 0
     return _place(first) < _place(second)
 
 
 def order_is_open(first: Group, second: Group) -> bool:
     """Whether neither time nor place in a common source tells which of two faults came first."""
+    if first.after_wait or second.after_wait:
+        return False
     if _same_source(first, second) or first.first.attempt != second.first.attempt:
         return False
     gap = _gap(first, second)
@@ -242,7 +273,18 @@ def _tolerance(first: Group, second: Group) -> float:
 
 def _gap(first: Group, second: Group) -> float | None:
     """Seconds from the onset of one group to that of the other, if both can be compared."""
-    return first.onset.before(second.onset) if first.onset is not None and second.onset is not None else None
+    return certain_gap(first.onset, second.onset, in_file=_same_source(first, second))
+
+
+def certain_gap(first: Moment | None, second: Moment | None, *, in_file: bool) -> float | None:
+    """Seconds from one moment to another, as far as they are sure; 0 where an unstamped line may lie on either side.
+
+    In one file the place of a line goes with the time that it inherited.
+    """
+    gap = first.before(second) if first is not None and second is not None else None
+    if gap is None or first is None or second is None or in_file:
+        return gap
+    return max(0.0, gap - first.late) if gap > 0 else min(0.0, gap + second.late)
 
 
 def _same_source(first: Group, second: Group) -> bool:

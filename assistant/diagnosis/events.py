@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from assistant.diagnosis.attempts import attempt_of, restarts_of, second_starts
+from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -48,6 +48,8 @@ _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
 _FIELD = re.compile(r" rank=(\d{1,6})$")
 """The launcher of text-generation-inference names the shard that it speaks of in a field at the end."""
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
+_STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
+"""How long the kernel had already seen a task or a CPU stand when it said so."""
 LAUNCHER_DISTANCE = 15
 """Lines below a step's error in which srun says where it ended."""
 
@@ -126,6 +128,7 @@ def build_events(
         events += [_from_episode(source, episode) for episode in _distinct(bare)]
     starts = [second_starts(records) for records in run.records]
     restarts = restarts_of(run, starts)
+    attempts = Attempts(run, places, clock, restarts)
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places, run.paths)
@@ -138,9 +141,9 @@ def build_events(
     for event in events:
         event.log = logs[event.source]
         event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
-        event.onset = onset_of(event.moment, event.record, event.hit)
+        event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
-        event.attempt = attempt_of(event.source, event.line, run, restarts)
+        event.attempt = attempts.of(event.source, event.line, event.moment)
     _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
@@ -172,7 +175,8 @@ def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
 def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
     head = run.catalogue.heads[hit.entry]
     episode = next((item for item in episodes if _holds(item, hit)), None)
-    kernel = hit.record.program == "kernel" or "NVRM:" in hit.record.text
+    text = hit.record.text
+    kernel = hit.record.program == "kernel" or "NVRM:" in text or _STOOD.search(text) is not None
     if head.kind == "wrapper":
         tier = Tier.WRAPPER
     elif head.kind == "class":
@@ -181,9 +185,21 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
         tier = Tier.CONSEQUENCE if head.role == "downstream" else Tier.FAILURE
     # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
     raised = episode is not None and episode.kind == "exception"
-    quiet = (hit.record.level in QUIET_LEVELS and not raised) or (episode is not None and episode.kind == "warning")
-    return Event(
-        hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet and head.kind != "failure"
+    # The kernel's `INFO:` before a blocked task is a word of its text and no level.
+    quiet = (hit.record.level in QUIET_LEVELS and not raised and not kernel) or (
+        episode is not None and episode.kind == "warning"
+    )
+    quiet = quiet and head.kind != "failure" and not _is_borne_out(head, hit)
+    return Event(hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet)
+
+
+def _is_borne_out(head: Head, hit: Hit) -> bool:
+    """Whether a signature only stands beside its consequence in the same log, so that its level says nothing."""
+    signature = next((one for one in head.signatures if one.name == hit.signature), None)
+    return (
+        head.kind == "class"
+        and signature is not None
+        and any(context.within in {"source", "run"} for context in signature.requires)
     )
 
 
@@ -261,7 +277,7 @@ def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
     return rank
 
 
-def _address(event: Event) -> str:
+def pci_address(event: Event) -> str:
     """The PCI address that a hit's line names, as NCCL writes it; empty when it names none."""
     named = event.hit.captures.get("pci") if event.hit is not None else None
     found = named.text if named is not None else _KERNEL_PCI.sub(r"\1", event.record.message)
@@ -272,11 +288,11 @@ def _share_by_address(events: Sequence[Event]) -> None:
     """Kernel lines of one GPU in one source are of one rank: only some of them name the process or the host."""
     known: dict[tuple[int, str], set[tuple[int | None, str | None]]] = {}
     for event in events:
-        if event.kernel and event.rank is not None and (address := _address(event)):
+        if event.kernel and event.rank is not None and (address := pci_address(event)):
             known.setdefault((event.source, address), set()).add((event.rank, event.host))
     for event in events:
         if event.kernel and event.rank is None and known:
-            places = known.get((event.source, _address(event)), set())
+            places = known.get((event.source, pci_address(event)), set())
             if len(places) == 1:
                 ((event.rank, host),) = places
                 event.host = event.host or host
@@ -338,3 +354,9 @@ def _captured_host(event: Event) -> str | None:
         if capture is not None and not capture.redacted and _HOST.fullmatch(capture.text):
             return capture.text
     return None
+
+
+def stood_seconds(event: Event) -> float:
+    """Seconds for which a task or a CPU had stood by the kernel's word; 0 where it says nothing of the kind."""
+    found = _STOOD.search(event.record.message) if event.kernel else None
+    return float(found.group(1) or found.group(2)) if found is not None else 0.0

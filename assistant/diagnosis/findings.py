@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, order_is_open
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, certain_gap, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
@@ -163,6 +163,11 @@ class FindingBuilder:
                 for other in ordered.independent
                 if order_is_open(group, other)
             ]
+            facts += [
+                f"the other ranks had begun to wait before {self.ids[id(other)]} ({_name(other)}) began"
+                for other in ordered.independent
+                if other.after_wait
+            ]
             effects = [other for other in ordered.downstream if group in other.explained_by]
             for other in effects[:3]:
                 facts.append(self._relation(group, other))
@@ -183,15 +188,16 @@ class FindingBuilder:
     def _relation(self, cause: Group, effect: Group, *, as_effect: bool = False) -> str:
         other = cause if as_effect else effect
         name = f"{self.ids[id(other)]} ({_name(other)})"
-        gap = None
-        if cause.onset is not None and effect.onset is not None:
-            gap = cause.onset.before(effect.onset)
+        gap = certain_gap(cause.onset, effect.onset, in_file=cause.first.source == effect.first.source)
         has_edge = (
             cause.head is not None and effect.head is not None and self.graph.reaches(cause.head.id, effect.head.id)
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            about = "" if cause.first.own_time and effect.first.own_time else "about "
+            is_least = cause.first.source != effect.first.source and any(
+                group.onset is not None and group.onset.late for group in (cause, effect)
+            )
+            about = "at least " if is_least else "" if cause.first.own_time and effect.first.own_time else "about "
             order = "after" if as_effect else "before"
             timing = f"began {about}{spoken(gap)} {order} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.logs.clock import Moment
@@ -13,6 +13,8 @@ from corpus.head import Head
 
 TOLERANCE_S = 1.0
 """Onsets of one host closer than this say nothing about the order."""
+SKEW_S = 5.0
+"""The same for two hosts, whose clocks may differ."""
 NO_RANK = 1 << 40
 _DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
 
@@ -26,6 +28,8 @@ class Group:
     explained_by: list[Group] = field(default_factory=list)
     effects: list[Group] = field(default_factory=list)
     """What an edge leads to from here."""
+    after_wait: bool = False
+    """True when it surely began only after other ranks had begun to wait for what may be the first fault."""
     assumed: bool = False
     """True when no edge leads here from what explains it: it only came afterwards."""
 
@@ -66,7 +70,12 @@ class Group:
         axes = {moment.axis for moment in moments}
         if len(axes) > 1:
             moments = [moment for moment in moments if moment.axis == "wall"] or moments[:1]
-        return min(moments, key=lambda moment: moment.seconds, default=None)
+        if not moments:
+            return None
+        earliest = min(moments, key=lambda moment: moment.seconds)
+        # It began at the latest when the first of its events must have been printed.
+        latest = min(moment.seconds + moment.late for moment in moments)
+        return earliest if not earliest.late else replace(earliest, late=max(0.0, latest - earliest.seconds))
 
     @property
     def role_rank(self) -> int:
@@ -118,9 +127,20 @@ def _put_telling_line_first(group: Group) -> None:
         if gap is not None and gap <= TOLERANCE_S and (event.rank, event.source) == (first.rank, first.source):
             together.append(event)
     best = min(together, key=listed)
+    # Of reports that repeat how long something stands, the first was printed first, whatever the sums say.
+    repeats = [event for event in group.events if _repeats(event, best)]
+    best = min(repeats, key=lambda event: event.line, default=best)
     if best is not first:
         group.events.remove(best)
         group.events.insert(0, best)
+
+
+def _repeats(event: Event, other: Event) -> bool:
+    if event.hit is None or other.hit is None or event.onset == event.moment or event.onset is None:
+        return False
+    gap = event.onset.before(other.onset) if other.onset is not None else None
+    alike = (event.source, event.rank, event.hit.signature) == (other.source, other.rank, other.hit.signature)
+    return alike and gap is not None and abs(gap) <= SKEW_S
 
 
 def _in_order(group: Group) -> list[Event]:

@@ -47,11 +47,11 @@ def _number(record: Record) -> int:
     return record.number
 
 
-def onset_of(moment: Moment | None, record: Record, hit: Hit | None) -> Moment | None:
-    """When it began: a timeout began as long before its line as it had waited."""
+def onset_of(moment: Moment | None, record: Record, hit: Hit | None, stood: float = 0.0) -> Moment | None:
+    """When it began: a timeout began as long before its line as it had waited, a stall `stood` seconds before."""
     if moment is None:
         return None
-    waited = timeout_seconds(record.text)
+    waited = timeout_seconds(record.text) or stood
     if not waited and hit is not None:
         for name in ("ran_ms", "waited_ms", "timeout_ms"):
             text = hit.captures[name].text if name in hit.captures else ""

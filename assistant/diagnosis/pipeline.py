@@ -16,7 +16,7 @@ from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.dumping import mark_dumps
-from assistant.diagnosis.events import Event, Tier, build_events
+from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
 from assistant.diagnosis.fingerprints import is_comparison, out_of_step
@@ -239,8 +239,10 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
             suspects = stalled_ranks(facts.stall, facts.places) + suspects
     suspects += _unplaced(facts.events)
     first = ordered.initiating
-    # How a process ended is no cause: the rank stays a suspect.
-    explained = first is not None and not (first.head is not None and first.head.ends)
+    # How a process ended, or that it stands in the kernel, is no cause: the rank stays a suspect.
+    explained = (
+        first is not None and not (first.head is not None and first.head.ends) and not stood_seconds(first.first)
+    )
     known = set(first.ranks) if first is not None and explained else set()
     # Where all ranks print the same, or a check compares ranks, the one that is seen out of step among them is news.
     compares = first is not None and is_comparison(first.first.record.text)

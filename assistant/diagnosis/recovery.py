@@ -139,7 +139,7 @@ class _LaterMarks:
 
     def elsewhere(self, sources: frozenset[int], moment: Moment, gap: float) -> int:
         """How many signs outside of these sources are more than `gap` seconds after a moment."""
-        after = moment.seconds + gap
+        after = moment.seconds + moment.late + gap
         mine = (self._own.get((moment.axis, source), []) for source in sources)
         return _count_after(self._all.get(moment.axis, []), after) - sum(_count_after(own, after) for own in mine)
 
@@ -180,6 +180,6 @@ def _survived(
     for source, record in progress.done:
         moment = clock.at(source, record.number)
         gap = event.moment.before(moment) if moment is not None and source != event.source else None
-        if gap is not None and gap > 0:
+        if gap is not None and gap > event.moment.late:
             return True
     return False

@@ -100,9 +100,9 @@ def _ranks(run: Run, places: Places, events: Sequence[Event]) -> set[int]:
         if index in places.source_rank:
             ranks.add(places.source_rank[index])
         for record in records:
-            if record.rank is not None:
+            if record.rank is not None and index not in places.teed:
                 ranks.add(record.rank)
-            elif record.gpu is not None or record.task is not None:
+            elif record.rank is not None or record.gpu is not None or record.task is not None:
                 rank = places.rank_of(index, record)
                 if rank is not None:
                     ranks.add(rank)

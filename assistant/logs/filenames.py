@@ -101,7 +101,9 @@ def hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
             match = found.group(1) if found else None
-        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
+        is_rank = index in places.source_rank and _SURE_NAME.search(name) is not None
+        # What stands before `worker-1` is the job's name as often as a host's.
+        if match is None and is_rank and places.source_rank[index] not in places.host_of_rank:
             match = _host_in_name(PurePosixPath(name).stem)
         if match is None and (node := _NODE_GPU.match(PurePosixPath(name).stem)) is not None:
             match = node.group("host")
