@@ -128,7 +128,7 @@ def _put_telling_line_first(group: Group) -> None:
             together.append(event)
     best = min(together, key=listed)
     # Of reports that repeat how long something stands, the first was printed first, whatever the sums say.
-    repeats = [event for event in group.events if _repeats(event, best)]
+    repeats = [event for event in group.events if _repeats(event, best)] if _repeats(best, best) else []
     best = min(repeats, key=lambda event: event.line, default=best)
     if best is not first:
         group.events.remove(best)
