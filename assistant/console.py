@@ -19,7 +19,7 @@ from corpus.errors import FirstfaultError
 
 DEFAULT_WIDTH: Final = 100
 """Columns of a text report that does not go to a terminal."""
-MIN_WIDTH: Final = 50
+MIN_WIDTH: Final = 40
 MAX_WIDTH: Final = 160
 """Longer rows of prose are hard to read."""
 

@@ -18,7 +18,10 @@ _ON_THE_LINE: Final = {
     "pci": re.compile(
         r"(?<![\w.])(?<![0-9a-fA-F]:)(?:0[0-9a-fA-F]{3}|0{4}[0-9a-fA-F]{4}):[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?(?![\w:])"
     ),
-    "pid": re.compile(r"\bpid[= ](\d{2,10})\b"),
+    "pid": re.compile(r"\bpid[= ](\d{2,10})\b|^[\w.\-]{1,128}:(\d{2,10}):\d{2,10} \[\d{1,3}\] "),
+    "path": re.compile(
+        r"(?<![\w.:/<>\-])(?!\S*\.py\b)(/(?!(?:proc|dev|sys)/)(?:[\w.+@%=,\-]{1,255}/){1,40}[\w.+@%=,\-]{0,254}[\w+@%=\-]/?)"
+    ),
 }
 """Values that are told by their shape, for a deciding line whose signature does not bind them."""
 _JOB_ID: Final = re.compile(
@@ -53,10 +56,12 @@ def _jobs_of(finding: Finding, line: EvidenceLine) -> list[str]:
     return bound or [match[1] or match[2] for match in _JOB_ID.finditer(line.text)]
 
 
-def values_of(finding: Finding, diagnosis: Diagnosis | None = None) -> dict[str, str]:
+def values_of(
+    finding: Finding, diagnosis: Diagnosis | None = None, *, names: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Values by name: what the deciding line bound first, then the other lines, then rank, host and job.
 
-    The job's number is also taken from the rest of the diagnosis, where that leaves no choice.
+    What the run is called is also taken from the rest of the diagnosis (or `names`), where that leaves no choice.
     """
     found: dict[str, str] = {}
     for line in finding.evidence:
@@ -65,20 +70,30 @@ def values_of(finding: Finding, diagnosis: Diagnosis | None = None) -> dict[str,
                 found.setdefault(name, value)
     for name, pattern in _ON_THE_LINE.items():
         # A line may carry two signatures, and only one of them binds: what stands there once is meant all the same.
-        seen = set(pattern.findall(finding.evidence[0].text)) if finding.evidence else set()
+        text = finding.evidence[0].text if finding.evidence else ""
+        seen = {next((group for group in match.groups() if group), match[0]) for match in pattern.finditer(text)}
         if len(seen) == 1:
             found.setdefault(name, seen.pop())
     if len(finding.ranks) == 1:
         found.setdefault("rank", str(finding.ranks[0]))
     if len(finding.hosts) == 1:
         found.setdefault("host", finding.hosts[0])
-    if "host" in found:
-        found.setdefault("node", found["host"])
     jobs = list(dict.fromkeys(number for line in finding.evidence for number in _jobs_of(finding, line)))
     if not jobs and diagnosis is not None:
         jobs = list(job_ids(diagnosis))
     if len(jobs) == 1:
         found.setdefault("jobid", jobs[0])
+    known = dict(names if names is not None else diagnosis.run.names if diagnosis is not None else {})
+    if finding.role == "unrelated" or len(jobs) > 1:
+        known.pop("jobid", None)
+    if finding.hosts:  # this one was elsewhere, or on several
+        known.pop("host", None)
+        known.pop("node", None)
+    for name, value in known.items():
+        found.setdefault(name, value)
+    if "host" in found or "node" in found:
+        found.setdefault("node", found.get("host", ""))
+        found.setdefault("host", found["node"])
     return found
 
 

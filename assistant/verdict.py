@@ -23,6 +23,7 @@ VerdictStatus = Literal[
 ]
 FindingRole = Literal["initiating", "downstream", "recovered", "unrelated"]
 Strength = Literal["verified", "classified", "observed"]
+SetAside = Literal["survived", "handled", "only-slows", "earlier-run", "harmless", "quoted"]
 Owner = Literal["workload", "node", "platform", "unknown"]
 SuspectReason = Literal[
     "absent", "silent", "never-entered", "other-collective", "size-mismatch", "busy", "unplaced-event", "exited-first"
@@ -76,6 +77,8 @@ class Line(Part):
     host: str | None = None
     time: str | None = None
     """ISO 8601."""
+    time_inherited: bool = False
+    """True where the line gives no time itself; `time` is then that of the last stamped line above it."""
 
     @property
     def place(self) -> str:
@@ -87,7 +90,7 @@ class EvidenceLine(Line):
     """A line that a signature matched, with the values it bound."""
 
     signature: str | None = None
-    """Name of the signature in its entry; null where no entry covers the line."""
+    """Name of the signature in its entry; null where no entry covers the line, or where its numbers decide."""
     captures: dict[str, str] = {}
 
 
@@ -120,6 +123,9 @@ class Finding(Part):
     id: str
     role: FindingRole
     strength: Strength
+    set_aside: SetAside | None = None
+    """Why a finding of the role `recovered` is not blamed: the job went on after it, the program dealt with it, it only
+    slows, an earlier run had it, it is known to be harmless, or its text is only quoted. Null for the other roles."""
     entry: EntryRef | None = None
     owner: Owner = "unknown"
     attempt: int = 1
@@ -209,6 +215,9 @@ class RunInfo(Part):
     """Seconds by which the clock of a host is ahead of the others."""
     skew_error_s: dict[str, float] = {}
     """How far each of these may be wrong: the spread of the events that both hosts saw."""
+    names: dict[str, str] = {}
+    """What the logs call the job and its place (`jobid`, `pod`, `namespace`, `container`, `node`, `host`); only what is
+    named and is the only one of its kind. Commands are filled with these."""
     sampled: tuple[str, ...] = ()
     """Names of the fields here that rest on a sample of the lines."""
 

@@ -121,6 +121,8 @@ _LABELS = (
 _VLLM_WORKER = re.compile(r"^(?:Vllm)?Worker_TP(\d{1,4})$")
 _MESSAGE_KEYS = ("message", "msg", "log", "event", "textPayload", "MESSAGE", "text", "error")
 _NESTED_KEYS = ("fields", "record", "payload", "jsonPayload")
+_CONTEXT_KEYS = ("extra", "span", "context", "labels")
+_PLACE_KEYS = ("rank", "host", "hostname", "node", "pod", "pod_name", "pid")
 _TIME_KEYS = ("timestamp", "time", "ts", "@timestamp", "asctime", "datetime", "t")
 _STACK_KEYS = ("exc_info", "exception", "stack", "stack_trace", "stacktrace", "traceback")
 
@@ -174,6 +176,9 @@ def _unwrap_json(body: str, outer: Record) -> list[Record]:
     key = next((key for key in _MESSAGE_KEYS if isinstance(data.get(key), str)), None)
     if key is None:
         return []
+    whole = data.get("text")
+    if isinstance(whole, str) and len(whole) > len(data[key]) and data[key] in whole:
+        key = "text"  # loguru's record holds the bare message, its text the traceback as well
     texts = [data[key]] + [data[name] for name in _STACK_KEYS if isinstance(data.get(name), str)]
     lines = [line for text in texts for line in clean(text).splitlines() if line.strip()] or [""]
     identity = _json_identity(data, outer)
@@ -196,7 +201,17 @@ def _json_identity(data: dict[str, object], outer: Record) -> Record:
             if found is not None:
                 stamp = found.stamp
                 break
+        if isinstance(value, dict) and isinstance(value.get("repr"), str) and (found := read_stamp(value["repr"])):
+            stamp = found.stamp
+            break
     level = data.get("level") or data.get("severity") or data.get("levelname")
+    if isinstance(level, dict):
+        level = level.get("name")
+    for name in _CONTEXT_KEYS:
+        # What the logger was bound to (loguru) or the span that a line was printed in (tracing).
+        context = data.get(name)
+        if isinstance(context, dict):
+            data = {**{key: value for key, value in context.items() if key in _PLACE_KEYS}, **data}
     host = next((data[key] for key in ("host", "hostname", "node") if isinstance(data.get(key), str)), outer.host)
     pod = next(
         (data[key] for key in ("pod", "pod_name", "container") if isinstance(data.get(key), str)), outer.container
@@ -233,11 +248,12 @@ def _level(word: str) -> str:
 class _Reader:
     """State while the prefixes of one line are taken off."""
 
-    __slots__ = ("fields", "may_be_labelled", "position", "text")
+    __slots__ = ("fields", "may_be_labelled", "position", "teed", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.teed: int | None = None
         self.may_be_labelled = True
         """Whether a launcher's label may stand here: at the start of a line, or behind a container runtime's prefix."""
         self.fields: dict[str, int | str | Stamp] = {}
@@ -294,8 +310,16 @@ class _Reader:
             value = found[group]
             if value is not None:
                 self._keep(field, value)
+        if found.lastgroup == "a_rank":
+            self._tee(int(found["a_rank"]))
         self.position = found.end()
         return True
+
+    def _tee(self, rank: int) -> None:
+        """Of two `[rankN]:`, torchrun's tee put the outer one there with the local rank, and PyTorch the inner one."""
+        if self.teed is not None:
+            self.fields["local_rank"], self.fields["rank"] = self.teed, rank
+        self.teed = rank
 
     def _keep(self, field: str, value: str) -> None:
         if field in {"rank", "pid", "task", "gpu"}:

@@ -57,6 +57,7 @@ _FORMS = {
     "i": r"\[?(?P<P_epoch>1[4-9]\d{8}\.\d{1,9})\]?(?=[\s:])",
     "j": rf"(?P<P_y>(?:19|20)\d{{2}})-(?P<P_mn>{_MONTH})-(?P<P_d>\d{{2}})[ T]CLOCK",
     "k": r"\[?CLOCK\]?(?=[\s:|\]-])",
+    "l": rf"(?:{_DAY}), (?P<P_d>\d{{1,2}}) (?P<P_mn>{_MONTH}) (?P<P_y>(?:19|20)\d{{2}}) CLOCKZONE",
 }
 
 
@@ -96,6 +97,28 @@ def read_stamp(text: str, position: int = 0) -> StampMatch | None:
     values = {name: value for group, name in _VALUES[found.lastindex or 0] if (value := found[group]) is not None}
     stamp = _stamp_of(values)
     return None if stamp is None else StampMatch(stamp, found.end(), values.get("lv", ""))
+
+
+_INSIDE = re.compile(
+    r"\bAT (?=(?:19|20)\d\d-)|\b(?:Finished|finishedAt\"?): {1,20}\"?|\b(?:time|ts)=\"?(?=(?:19|20)\d\d-)"
+    r"|^\s{0,8}time {1,12}: (?=(?:19|20)\d\d-)"
+)
+"""What stands before the time of the event itself: Slurm's cancellation, the end of a container, logfmt, torchrun's table."""
+_INSIDE_PIECES = ("AT 2", "AT 1", "inished", "time=", "ts=", "  time ", "*** ")
+"""Most lines hold none of these; looking for them first is a hundred times cheaper."""
+_EPOCH_INSIDE = re.compile(r"\*\*\* (?:Aborted at|SIG[A-Z]{2,6} received at time=) ?(1[0-9]{9})\b")
+"""The same in whole seconds since 1970, as glog's and abseil's signal handlers print it."""
+
+
+def read_inside(text: str) -> Stamp | None:
+    """The time that a line gives inside for what it tells; only full dates, and only if there is one of them."""
+    if not any(map(text.__contains__, _INSIDE_PIECES)):
+        return None
+    found = [stamp for place in _INSIDE.finditer(text) if (stamp := read_stamp(text, place.end())) is not None]
+    if len(found) == 1 and found[0].stamp.kind == "absolute":
+        return found[0].stamp
+    epoch = _EPOCH_INSIDE.search(text) if "*** " in text else None
+    return Stamp(float(epoch[1]), "absolute", zoned=True) if epoch is not None else None
 
 
 def _stamp_of(values: dict[str, str]) -> Stamp | None:

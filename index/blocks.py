@@ -27,6 +27,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+PART = 8 * KIB
+"""Newlines are counted in parts of this size, so that the number of a line costs a count of a part."""
 HALF = 32 * KIB
 """When every piece of this size has a newline, no line is twice as long."""
 SAMPLE = 4096
@@ -85,7 +87,7 @@ class Block:
     NUL bytes are taken off. `raw` is what stands in the source.
     """
 
-    __slots__ = ("cuts", "ends_line", "first", "lines", "raw", "starts_line", "text")
+    __slots__ = ("_counts", "_known", "cuts", "ends_line", "first", "lines", "raw", "starts_line", "text")
 
     def __init__(self, raw: bytes, first: int, *, starts_line: bool, ends_line: bool) -> None:
         self.raw = raw
@@ -97,11 +99,26 @@ class Block:
         """False when an over-long line goes on in the next block."""
         self.cuts: dict[int, bytes] = {}
         """Parts that stand for over-long lines, by the place of the line."""
-        self.lines = 0
-        """How many lines it holds; counted by the scan, which needs counts of parts as well."""
         self.text = raw
         if b"\x1b" in raw or b"\0" in raw:
             self.text = _ANSI.sub(b"", raw).replace(b"\0", b"")
+        # The first newline of the text ends the line before the block.
+        self._counts = [first - 1]
+        """Lines that end before each part of the text."""
+        self._known: dict[int, int] = {}
+        for start in range(0, len(self.text), PART):
+            self._counts.append(self._counts[-1] + count_lines(self.text[start : start + PART]))
+        self.lines = self._counts[-1] - first - (not ends_line)
+        """Lines that end in the block."""
+
+    def number_at(self, place: int) -> int:
+        """The number of the line that starts after the newline at this place of the text."""
+        number = self._known.get(place)
+        if number is None:
+            part = place // PART
+            number = self._counts[part] + count_lines(self.text[part * PART : place + 1])
+            self._known[place] = number
+        return number
 
     def is_simple(self) -> bool:
         """Whether every line is surely one record: no braces of JSON, no redraws, no line of more than 64 KiB."""
@@ -137,7 +154,7 @@ class BlockReader:
         self._buffer[0:1] = b"\n"
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield the blocks; `lines` is right once a block was counted by the scan."""
+        """Yield the blocks."""
         self._fill()
         self._detect_encoding()
         while self._filled > 1:
@@ -151,6 +168,7 @@ class BlockReader:
             else:
                 yield self._take_long()
             self._fill()
+        self.lines += not self._starts_line
 
     def _fill(self) -> None:
         while self._filled < len(self._buffer) and not self._at_end:
@@ -191,6 +209,7 @@ class BlockReader:
 
     def _block(self, raw: bytes, cut: int, *, ends_line: bool) -> Block:
         block = Block(raw, self.lines + 1, starts_line=self._starts_line, ends_line=ends_line)
+        self.lines += block.lines
         if block.text is not raw:
             self.nul_bytes += raw.count(b"\0")
         self._starts_line = ends_line

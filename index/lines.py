@@ -8,8 +8,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, islice
 
 from corpus.record import Record, read_records
 from index.blocks import MIB, Block, Limits, count_lines
@@ -90,6 +90,10 @@ class LineStore:
             if low < high:
                 for number, line in enumerate(chunk.lines(low, high), start=low):
                     yield from self._read(number, line)
+
+    def remember(self, parsed: Mapping[int, list[Record]]) -> None:
+        """Take the records of lines that were parsed already."""
+        self._parsed.update(islice(parsed.items(), CACHED_LINES))
 
     def _read(self, number: int, line: bytes) -> list[Record]:
         records = self._parsed.get(number)

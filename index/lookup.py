@@ -8,6 +8,10 @@ line whose shape is new is read in full.
 
 from __future__ import annotations
 
+import string
+from collections.abc import Collection, Iterable
+from operator import attrgetter
+
 from corpus.match import Matcher
 from index.blocks import Block, Limits
 from index.shapes import (
@@ -35,6 +39,11 @@ MOST_RANK_HITS = 4096
 MOST_ON_LINE = 32
 """Hits of one literal on one line that are looked up: a line that repeats it thousands of times is read once anyway,
 and each look-up costs as much as the line is long."""
+NEWLINE = 10
+"""Found faster as a number than as bytes."""
+_LETTERS = frozenset(string.ascii_letters.encode())
+_BACKSLASH = ord("\\")
+_LOW, _HIGH = attrgetter("low"), attrgetter("high")
 SELDOM = 4
 """Shapes of a literal that are read before it counts as one that comes often."""
 
@@ -55,19 +64,19 @@ class Lookup:
         """Forget the source before."""
         self.begin(Block(b"\n", 1, starts_line=True, ends_line=True))
         for group in self._used:
-            group.known.clear()
-            group.heads.clear()
+            group.forget()
         self._used.clear()
         self._limits = limits
         self.tracks: dict[int, Track] = {}
 
-    def begin(self, block: Block) -> None:
-        """Turn to the next block."""
+    def begin(self, block: Block, fired: Collection[int] = ()) -> None:
+        """Turn to the next block, in which these literals were found."""
         for group in self.touched:
             group.places.clear()
         self._used |= self.touched
         self.touched.clear()
         self._block = block
+        self._fired = fired
         self._simple: bool | None = None
 
     def track(self, atom: int) -> Track:
@@ -85,33 +94,36 @@ class Lookup:
         if plan is None:
             plan = self.plans[literal] = self._reader.plan(literal)
         text = self._block.text
+        is_common = len(ends) >= COMMON and self._is_simple()
+        if is_common and plan.vain > SELDOM and b"&" not in text:
+            ends = _behind_no_letter(plan, text, ends)
         rfind = text.rfind
-        places = [rfind(b"\n", 0, end) for end in ends]
+        places = [rfind(NEWLINE, 0, end) for end in ends]
         if len(ends) > MOST_ON_LINE and len(ends) > MOST_ON_LINE * len(set(places)):
             ends, places = _thinned(ends, places)
-        is_common = len(ends) >= COMMON and plan.core is not Core.NONE
-        if is_common and self._is_simple() and self._settle_by_core(plan, ends, places):
+        if is_common and self._settle_by_core(plan, ends, places):
             return
+        find = text.find
         if plan.is_far:
-            find = text.find
-            stops = [find(b"\n", end) + 1 for end in ends]
-            keys = [text[place:stop].translate(MASK) for place, stop in zip(places, stops, strict=True)]
-            if plan.has_hashes:
-                keys = [hexless(key) for key in keys]
+            lines = [text[place : find(NEWLINE, end) + 1] for place, end in zip(places, ends, strict=True)]
         else:
-            keys = [text[place : end + 1].translate(MASK) for place, end in zip(places, ends, strict=True)]
+            lines = [text[place : end + 1] for place, end in zip(places, ends, strict=True)]
+        keys = [line.translate(MASK) for line in lines]
+        if plan.is_far and plan.has_hashes:
+            keys = [hexless(key) for key in keys]
         shapes: list[Shape | None] = list(map(plan.get, keys))
         if plan.digits:
             shapes = [
-                shape if shape is None or not shape.spans else shape.forks.get(_values(shape, text, place))
-                for shape, place in zip(shapes, places, strict=True)
+                shape if shape is None or shape.pick is None else shape.forks.get(shape.pick(line))
+                for shape, line in zip(shapes, lines, strict=True)
             ]
         if None in shapes:
+            before = [-1, *places]
             shapes = [
-                self._miss(plan, end) if shape is None else shape for shape, end in zip(shapes, ends, strict=True)
+                shape if shape is not None else self._miss(plan, place, end, is_first=place != last)
+                for shape, place, end, last in zip(shapes, places, ends, before, strict=False)
             ]
-            if None in shapes:
-                places = [place for shape, place in zip(shapes, places, strict=True) if shape is not None]
+            places = [place for shape, place in zip(shapes, places, strict=True) if shape is not None]
         self._note(plan, [shape for shape in shapes if shape is not None], places)
 
     def _is_simple(self) -> bool:
@@ -122,6 +134,8 @@ class Lookup:
     def _settle_by_core(self, plan: Plan, ends: list[int], places: list[int]) -> bool:
         """The short way of a storm: one text, shown by what stands around it, in lines that begin with a rank."""
         text = self._block.text
+        if plan.core is Core.NONE or not ends or not plan.others.isdisjoint(self._fired):
+            return False
         if not self._knows_cores(plan, ends) or len(set(places)) != len(places):
             return False
         heads = {text[place : place + HEAD] for place in places}
@@ -149,20 +163,26 @@ class Lookup:
         if plan.core is Core.NONE:
             return False
         find = text.find
-        rests = {text[end - reach : find(b"\n", end)] for end in ends} if plan.digits else set()
-        if len(rests) > MOST_EXACT or (len(plan.cores) > MOST_EXACT and plan.digits):
+        if plan.is_varied:
+            shapes = {text[end - reach : find(NEWLINE, end)].translate(MASK) for end in ends}
+            if plan.has_hashes:
+                shapes = {hexless(shape) for shape in shapes}
+            return shapes <= plan.cores or self._learn_rests(
+                plan, {text[end - reach : find(NEWLINE, end)] for end in ends}
+            )
+        rests = {text[end - reach : find(NEWLINE, end)] for end in ends} - plan.exact
+        plan.is_varied = len(rests) + len(plan.exact) > MOST_EXACT
+        if plan.is_varied and plan.digits:
+            # Then digits are told apart by the shapes of whole lines.
             plan.core = Core.NONE
             return False
-        shapes = rests or {text[end - reach : find(b"\n", end)].translate(MASK) for end in ends}
-        if plan.has_hashes and not plan.digits:
-            shapes = {hexless(shape) for shape in shapes}
-        return shapes <= plan.cores or self._learn_rests(plan, ends)
+        samples = {rest: rest for rest in rests}
+        is_known = self._learn_cores(plan, samples) if plan.digits else self._learn_rests(plan, samples)
+        if is_known:
+            plan.exact |= rests
+        return is_known
 
-    def _learn_rests(self, plan: Plan, ends: list[int]) -> bool:
-        text = self._block.text
-        rests = {text[end - plan.reach : text.find(b"\n", end)] for end in ends}
-        if plan.digits:
-            return self._learn_cores(plan, {rest: rest for rest in rests})
+    def _learn_rests(self, plan: Plan, rests: Iterable[bytes]) -> bool:
         samples = {rest.translate(MASK): rest for rest in rests}
         if plan.has_hashes:
             samples = {hexless(shape): rest for shape, rest in samples.items()}
@@ -179,25 +199,40 @@ class Lookup:
 
     def _note(self, plan: Plan, shapes: list[Shape], places: list[int]) -> None:
         """Hand the places to the groups of their shapes, and look for new ranks."""
-        text = self._block.text
         kinds = set(shapes)
-        if len(kinds) == 1:
-            (shape,) = kinds
-            if shape.high:
-                low, high = shape.low, shape.high
-                tokens = {text[place + low : place + high] for place in places}
-                if not tokens <= shape.known:
-                    self._meet_ranks(plan, shapes, places)
-        else:
-            self._meet_ranks(plan, shapes, places)
         groups = {shape.group for shape in kinds}
         if len(groups) == 1:
             (group,) = groups
+            new = {group: places}
             group.places += places
         else:
+            known = {group: len(group.places) for group in groups}
             for shape, place in zip(shapes, places, strict=True):
                 shape.places.append(place)
-        self.touched.update(groups)
+            new = {group: group.places[count:] for group, count in known.items()}
+        self.touched |= groups
+        lows, highs = set(map(_LOW, kinds)), set(map(_HIGH, kinds))
+        if highs == {0}:
+            return
+        low, top = lows.pop() if len(lows) == 1 else 0, max(highs, default=0)
+        if low and all(
+            self._tokens(low, top, added) <= group.wide.get((low, top), set())
+            for group, added in new.items()
+            if group.atoms
+        ):
+            return
+        self._meet_ranks(plan, shapes, places)
+        if low:
+            for group, added in ((group, added) for group, added in new.items() if group.atoms):
+                tokens = group.wide.setdefault((low, top), set())
+                if len(tokens) > MOST_SHAPES:
+                    tokens.clear()
+                tokens |= self._tokens(low, top, added)
+
+    def _tokens(self, low: int, top: int, places: list[int]) -> set[bytes]:
+        """The ranks on these lines, each with what follows it if it is shorter than others."""
+        text = self._block.text
+        return {text[place + low : place + top] for place in places}
 
     def _meet_ranks(self, plan: Plan, shapes: list[Shape], places: list[int]) -> None:
         text = self._block.text
@@ -207,13 +242,12 @@ class Lookup:
 
     # ---- a hit whose shape was not found at once
 
-    def _miss(self, plan: Plan, end: int) -> Shape | None:
+    def _miss(self, plan: Plan, place: int, end: int, *, is_first: bool) -> Shape | None:
         """The shape of the line, or None when the line was counted by an earlier occurrence."""
-        text = self._block.text
-        place = text.rfind(b"\n", 0, end)
-        if text.find(plan.literal, place + 1, end - 1) >= 0:
+        if not is_first:
             return None
-        stop = text.find(b"\n", end) + 1
+        text = self._block.text
+        stop = text.find(NEWLINE, end) + 1
         return self._find(plan, text, place, end, stop) or self._learn(plan, text, place, end, stop)
 
     @staticmethod
@@ -230,7 +264,7 @@ class Lookup:
         if shape is None:
             return None
         plan.is_far = after != 1
-        return shape.forks.get(_values(shape, text, place)) if shape.spans else shape
+        return shape if shape.pick is None else shape.forks.get(shape.pick(text[place:stop]))
 
     def _learn(self, plan: Plan, text: bytes, place: int, end: int, stop: int) -> Shape:
         """Read a line whose shape is new, and remember what stands on it."""
@@ -243,6 +277,7 @@ class Lookup:
         masked = text[place:stop].translate(MASK)
         layout = self._reader.layout(masked)
         atoms, ranks = self._reader.read(plan, line, needs_rank=layout is None)
+        self._note_vain(plan, text, end)
         shape = Shape(plan.group(atoms), *(layout or ()))
         for rank in ranks:
             self._meet(shape.group, rank, place)
@@ -259,6 +294,14 @@ class Lookup:
                 plan.shapes.clear()
         plan.remember(masked, shape, text[place:stop], is_common=plan.learned > SELDOM)
         return shape
+
+    @staticmethod
+    def _note_vain(plan: Plan, text: bytes, end: int) -> None:
+        """Once a word often stands in the middle of longer ones, those are passed over, and the short way is tried anew."""
+        if plan.is_word and plan.vain <= SELDOM and not _behind_no_letter(plan, text, [end]):
+            plan.vain += 1
+            if plan.vain > SELDOM and plan.core is Core.NONE and len(plan.atoms) == 1:
+                plan.core = Core.UNKNOWN
 
     def _is_settled_early(self, plan: Plan, shape: Shape, start: bytes, ranks: set[int]) -> bool:
         """Whether the line up to the literal says all, so that what follows need not be looked at.
@@ -297,8 +340,10 @@ class Lookup:
                     track.ranked.append(place)
 
 
-def _values(shape: Shape, text: bytes, place: int) -> tuple[bytes, ...]:
-    return tuple(text[place + low : place + high] for low, high in shape.spans)
+def _behind_no_letter(plan: Plan, text: bytes, ends: list[int]) -> list[int]:
+    """Hits of a word without those in the middle of a longer one; a letter that a backslash escapes is none."""
+    reach = plan.reach
+    return [end for end in ends if text[end - reach] not in _LETTERS or text[end - reach - 1] == _BACKSLASH]
 
 
 def _thinned(ends: list[int], places: list[int]) -> tuple[list[int], list[int]]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
+from operator import itemgetter
 
 from corpus.match import Matcher
 from corpus.record import TEXT_CAP, Record, read_records
@@ -32,6 +33,9 @@ UNKNOWN = (0, 1)
 NOWHERE = (0, -1)
 """The place of a rank that no digits of the line decide alone."""
 
+Digits = bytes | tuple[bytes, ...]
+"""What stands at one or several places of a line."""
+
 _HEX_RUN = re.compile(rb"[0-9a-fA-F]{6,64}")
 _HEAD = re.compile(rb"\n\[(?:rank|Rank|RANK)[ _:=]?(\d{1,6})\]:? ")
 HEAD = 13
@@ -43,7 +47,7 @@ _RUN = re.compile(rb"\d+")
 class Group:
     """Shapes of one literal that hold the same texts; `places` are their lines in the present block."""
 
-    __slots__ = ("atoms", "heads", "known", "places")
+    __slots__ = ("atoms", "heads", "known", "places", "wide")
 
     def __init__(self, atoms: tuple[int, ...]) -> None:
         self.atoms = atoms
@@ -52,12 +56,20 @@ class Group:
         """Ranks seen in the present source, as they are written."""
         self.heads: set[bytes] = set()
         """Beginnings of lines seen in the present source, each of which names a rank."""
+        self.wide: dict[tuple[int, int], set[bytes]] = {}
+        """Ranks seen in the present source with what follows them, by where that stands in the line."""
+
+    def forget(self) -> None:
+        """Turn to another source."""
+        self.known.clear()
+        self.heads.clear()
+        self.wide.clear()
 
 
 class Shape:
     """What stands on every line of one shape; `low` and `high` enclose the digits of the rank."""
 
-    __slots__ = ("forks", "group", "high", "known", "low", "places", "spans")
+    __slots__ = ("forks", "group", "high", "known", "low", "pick", "places")
 
     def __init__(self, group: Group, low: int = 0, high: int = 0) -> None:
         self.group = group
@@ -65,9 +77,9 @@ class Shape:
         self.known = group.known
         self.low = low
         self.high = high
-        self.spans: tuple[tuple[int, int], ...] = ()
-        """Places of digits that the texts ask for; then `forks` holds the shapes by their values."""
-        self.forks: dict[tuple[bytes, ...], Shape] = {}
+        self.pick: Callable[[bytes], Digits] | None = None
+        """Takes the digits that the texts ask for out of a line; then `forks` holds the shapes by them."""
+        self.forks: dict[Digits, Shape] = {}
 
 
 class Core(Enum):
@@ -89,25 +101,36 @@ class Plan:
         "core",
         "cores",
         "digits",
+        "exact",
         "get",
         "groups",
         "has_hashes",
         "is_early",
         "is_far",
         "is_single",
+        "is_varied",
+        "is_word",
         "late_ends",
         "learned",
         "literal",
+        "others",
         "reach",
         "shapes",
+        "vain",
     )
 
-    def __init__(self, literal: bytes, atoms: tuple[int, ...], texts: Sequence[str], *, is_single: bool) -> None:
+    def __init__(self, literal: bytes, atoms: tuple[int, ...], texts: Sequence[str], others: frozenset[int]) -> None:
         self.literal = literal
         self.atoms = atoms
         self.digits = digit_patterns(texts)
-        self.is_single = is_single
+        self.others = others
+        """The other literals by which one of its texts is found."""
+        self.is_single = len(atoms) == 1 and not others
         """One text, found by no other literal: a match in the first part of a line settles it."""
+        self.is_word = begins_word(literal, texts)
+        """Whether it shows nothing where a letter stands before it, as `Error:` does in `RuntimeError:`."""
+        self.vain = 0
+        """How many of its lines were read although a letter stands before it."""
         self.is_early = False
         """Whether first parts of lines are remembered where they settle all."""
         self.is_far = False
@@ -122,7 +145,11 @@ class Plan:
         self.get: Callable[[bytes], Shape | None] = self.shapes.get
         self.cores: set[bytes] = set()
         """Literals with a character on both sides (or with all that follows) that show the text by themselves."""
-        self.core = Core.UNKNOWN if is_single else Core.NONE
+        self.exact: set[bytes] = set()
+        """Endings of lines, digits and all, that show the text."""
+        self.is_varied = False
+        """Whether there are too many of those to remember."""
+        self.core = Core.UNKNOWN if len(atoms) == 1 else Core.NONE
         self.reach = len(literal) + 1
         self.groups: dict[tuple[int, ...], Group] = {}
 
@@ -143,20 +170,33 @@ class Plan:
             if len(self.shapes) >= MOST_SHAPES:
                 self.shapes.clear()
             holder = self.shapes[key] = Shape(self.group(())) if spans else shape
-            holder.spans = spans
-        if holder is not shape:
+            holder.pick = itemgetter(*spans) if spans else None
+        if holder is not shape and holder.pick is not None:
             if len(holder.forks) >= MOST_SHAPES:
                 holder.forks.clear()
-            holder.forks[tuple([line[low:high] for low, high in holder.spans])] = shape
+            holder.forks[holder.pick(line)] = shape
 
-    def _spans(self, shape_of_line: bytes) -> tuple[tuple[int, int], ...]:
+    def _spans(self, shape_of_line: bytes) -> list[slice]:
         spans = {
             (found.start(1) + run.start(), found.start(1) + run.end())
             for pattern in self.digits
             for found in pattern.finditer(shape_of_line)
             for run in _RUN.finditer(found.group(1))
         }
-        return tuple(sorted(spans))
+        return [slice(low, high) for low, high in sorted(spans)]
+
+
+def begins_word(literal: bytes, texts: Sequence[str]) -> bool:
+    """Whether the literal is one word that stands for the beginning of fixed text, wherever the texts have it.
+
+    Such text does not match behind a letter. Of several words the blanks may
+    differ between two places of a line, so that one says nothing of the other.
+    """
+    word = literal.decode("utf-8", "replace")
+    if not (word[:1].isascii() and word[:1].isalpha()) or any(char.isspace() for char in word):
+        return False
+    parts = [[part.literal for part in parts if word in part.literal] for text in texts for parts in parse(text)]
+    return all(found and all(part.startswith(word) for part in found) for found in parts)
 
 
 def digit_patterns(texts: Sequence[str]) -> tuple[re.Pattern[bytes], ...]:
@@ -225,20 +265,20 @@ class ShapeReader:
         self._layouts: dict[bytes, tuple[int, int]] = {}
 
     @cached_property
-    def _owners(self) -> dict[int, list[bytes]]:
-        """The literals by which each text is found."""
-        owners: dict[int, list[bytes]] = {}
-        for index, literal in enumerate(self._matcher.literals):
+    def _owners(self) -> dict[int, list[int]]:
+        """The literals by which each text is found, by their numbers."""
+        owners: dict[int, list[int]] = {}
+        for index in range(len(self._matcher.literals)):
             for atom in self._matcher.atoms_of(index):
-                owners.setdefault(atom, []).append(literal)
+                owners.setdefault(atom, []).append(index)
         return owners
 
     def plan(self, index: int) -> Plan:
         """The plan of a literal of the matcher; made for those that are found, because a corpus has thousands."""
         atoms = self._matcher.atoms_of(index)
         texts = [self._matcher.texts[atom] for atom in atoms]
-        is_single = len(atoms) == 1 and len(self._owners[atoms[0]]) == 1
-        return Plan(self._matcher.literals[index], atoms, texts, is_single=is_single)
+        others = frozenset(owner for atom in atoms for owner in self._owners[atom]) - {index}
+        return Plan(self._matcher.literals[index], atoms, texts, others)
 
     def read(self, plan: Plan, line: bytes, *, needs_rank: bool = True) -> tuple[tuple[int, ...], set[int]]:
         """The texts of this literal on the line, and the ranks that their records name."""
@@ -270,7 +310,8 @@ class ShapeReader:
         return Core.REST if self.shows(plan, rest) else Core.NONE
 
     def _owner(self, atom: int, line: bytes) -> bytes:
-        return next((literal for literal in self._owners[atom] if literal in line), b"")
+        literals = (self._matcher.literals[index] for index in self._owners[atom])
+        return next((literal for literal in literals if literal in line), b"")
 
     @staticmethod
     def is_plain(plan: Plan, line: bytes, shape: bytes) -> bool:

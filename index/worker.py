@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import compress, pairwise
 from math import log
 from pathlib import Path
 
 import hyperscan
 
 from corpus.match import AtomHit, Matcher
-from corpus.record import read_records
+from corpus.record import Record, read_records
 from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
 from index.database import compile_literals
 from index.lines import LineKeeper, LineStore
 from index.lookup import Lookup
-from index.tallies import Numbers, Track, line_at, raw_start
+from index.shapes import LONGEST_LINE
+from index.tallies import Track, line_at, raw_start
 
 OnMatch = Callable[[int, int, int, int, object], None]
 
@@ -31,12 +33,15 @@ CUT_AFTER = 16 * MIB
 """Bytes read until literals are cut where their ends are rare."""
 SAMPLE = 64 * KIB
 """Bytes of the present block by which that is judged."""
+OFTEN = 3
+"""Times that a cut literal stands in that sample for it to be left whole."""
 SHORTEST_CUT = 8
 """Bytes that are left of a literal at least: as many as the engine hashes."""
 CALM = 256
-"""Hits in a block up to which the next one is scanned for cut literals: each hit costs a comparison."""
-LET_GO = 16
-"""Blocks after which those are let go that only texts hold which were not found in them."""
+"""Hits in a block up to which it is calm. Literals are cut for storms by themselves; and after more hits than this that
+the rest of a literal refutes in a block, they are cut anew."""
+LET_GO = 16 * MIB
+"""Bytes after which the blocks are let go that texts hold for their last lines; at most twice as much is held."""
 KEPT = 16 * MIB
 """Freed memory that is kept for the next block instead of being given back and faulted in again."""
 
@@ -69,7 +74,12 @@ class Engine:
         """
         counts = Counter(pairwise(sample))
         weights = {pair: log(count + 1) for pair, count in counts.items()}
-        return Engine(self.literals, [_rest(literal, weights) for literal in self.literals])
+        rests = [_rest(literal, weights) for literal in self.literals]
+        for number, (literal, rest) in enumerate(zip(self.literals, rests, strict=True)):
+            # What is found often would cost a comparison each time, and so would what is found in vain.
+            if rest and sample.count(literal[:-rest]) >= OFTEN:
+                rests[number] = 0
+        return Engine(self.literals, rests)
 
 
 def _rest(literal: bytes, weights: dict[tuple[int, int], float]) -> int:
@@ -80,6 +90,17 @@ def _rest(literal: bytes, weights: dict[tuple[int, int], float]) -> int:
     return len(literal) - min(ends, key=lambda end: costs[end - 2] + costs[end - 3] + costs[end - 4])
 
 
+@dataclass(slots=True)
+class Cut:
+    """The literals cut for one kind of blocks, once that kind is known."""
+
+    engine: Engine | None = None
+    scratch: hyperscan.Scratch | None = None
+    whole_bytes: int = 0
+    """Bytes scanned for whole literals since they were last cut."""
+    after: int = field(default_factory=lambda: CUT_AFTER)
+
+
 class Worker:
     """Scratch space, buffer and the shapes met so far; one a thread."""
 
@@ -87,13 +108,10 @@ class Worker:
         """Take the literals of the matcher, and extra ones that are only counted; those are texts -1, -2 ..."""
         self._engine = engine
         self._scratch = hyperscan.Scratch(engine.database)
-        self._cut: Engine | None = None
-        self._cut_scratch: hyperscan.Scratch | None = None
+        self._cuts = {True: Cut(), False: Cut()}
+        """The literals cut for calm blocks, and for those in a storm."""
         self._rests: Sequence[bytes] = ()
         """What has to follow the literals of the present block."""
-        self._whole_bytes = 0
-        """Bytes scanned for whole literals since they were last cut."""
-        self._cut_after = CUT_AFTER
         self._matcher = matcher
         self._buffer = bytearray()
         _keep_freed_memory()
@@ -102,6 +120,9 @@ class Worker:
         """Where the literals that stand in the present block end."""
         self._start(Limits(), 0, is_frugal=False)
         self._on_match = self._make_callback()
+        self._many: list[list[int]] = []
+        """The same for every literal, empty or not; used in storms."""
+        self._on_many: OnMatch | None = None
 
     @property
     def tracks(self) -> dict[int, Track]:
@@ -110,7 +131,7 @@ class Worker:
 
     def _start(self, limits: Limits, source: int, *, is_frugal: bool) -> None:
         self._lookup.start(limits)
-        self._ends.clear()
+        self._clear_ends()
         self._source = source
         self._limits = limits
         self._is_calm = True
@@ -118,6 +139,7 @@ class Worker:
         self._keeper = LineKeeper(limits, is_frugal=is_frugal)
         self._wanted: dict[int, set[int]] = {}
         self._lines: dict[int, bytes] = {}
+        self._parsed: dict[int, list[Record]] = {}
 
     def scan(
         self,
@@ -133,44 +155,58 @@ class Worker:
         if len(self._buffer) != limits.block + 1:
             self._buffer = bytearray(limits.block + 1)
         reader = BlockReader(stream, limits, self._buffer)
-        is_open = False
-        for number, block in enumerate(reader, start=1):
-            if number % LET_GO == 0:
+        let_go_at, fresh = LET_GO, 0
+        for block in reader:
+            if reader.bytes >= let_go_at:
                 for track in self.tracks.values():
-                    track.late.let_go()
+                    track.late.let_go(fresh)
+                let_go_at, fresh = reader.bytes + LET_GO, block.first
             self._block = block
-            self._lookup.begin(block)
+            self._lookup.begin(block, self._ends.keys())
             self._scan(block)
             self._settle_block()
-            reader.lines += block.lines
-            is_open = not block.ends_line
             if progress is not None:
                 progress(reader.bytes)
-        reader.lines += is_open
         return reader
 
     def _scan(self, block: Block) -> None:
-        """Find the literals; once much was read, in calm blocks by what is rare in them."""
-        self._whole_bytes += len(block.text) if self._cut is None else 0
-        if self._is_calm and self._cut is None and self._whole_bytes > self._cut_after:
-            self._whole_bytes = 0
-            self._cut_after *= 2
-            self._cut = self._engine.cut_for(block.text[-SAMPLE:])
-            self._cut_scratch = hyperscan.Scratch(self._cut.database)
-        cut = self._cut if self._is_calm else None
-        self._rests = cut.rests if cut is not None else ()
-        if cut is not None:
-            cut.database.scan(block.text, self._on_match, scratch=self._cut_scratch)
+        """Find the literals; once much was read, by what is rare in such blocks."""
+        cut = self._cut = self._cuts[self._is_calm]
+        if cut.engine is None:
+            cut.whole_bytes += len(block.text)
+            if cut.whole_bytes > cut.after:
+                cut.whole_bytes = 0
+                cut.after *= 2
+                cut.engine = self._engine.cut_for(block.text[-SAMPLE:])
+                cut.scratch = hyperscan.Scratch(cut.engine.database)
+        engine = cut.engine or self._engine
+        scratch = cut.scratch if cut.engine is not None else self._scratch
+        self._rests = engine.rests
+        if self._is_calm:
+            engine.database.scan(block.text, self._on_match, scratch=scratch)
         else:
-            self._engine.database.scan(block.text, self._on_match, scratch=self._scratch)
+            self._on_many = self._on_many or self._make_storm_callback()
+            engine.database.scan(block.text, self._on_many, scratch=scratch)
+            for literal in compress(range(len(self._many)), self._many):
+                self._ends[literal] = self._many[literal]
         self._is_calm = sum(map(len, self._ends.values())) <= CALM
 
     def _make_callback(self) -> OnMatch:
         ends_of = self._ends
 
-        # Called for every hit: three million times a GiB in a storm. A truthy return would end the scan.
+        # A truthy return would end the scan.
         def on_match(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
             ends_of[literal].append(end)
+
+        return on_match
+
+    def _make_storm_callback(self) -> OnMatch:
+        self._many = [[] for _ in self._engine.literals]
+        appends = [ends.append for ends in self._many]
+
+        # Called three million times a GiB, and a third faster than the other, but all lists have to be looked through.
+        def on_match(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            appends[literal](end)
 
         return on_match
 
@@ -180,7 +216,6 @@ class Worker:
         """Bring counts, kept lines and windows up to date with the hits of the block."""
         block = self._block
         found: list[tuple[int, Track, list[int], list[int]]] = []
-        asked: set[int] = set()
         early: set[int] = set()
         late: set[int] = set()
         for atom, places in self._places_by_text().items():
@@ -190,19 +225,14 @@ class Worker:
             chosen = track.choose(places)
             found.append((atom, track, places, chosen))
             early.update(places[: max(0, EARLY_WINDOWS - track.tally.count)], track.ranked)
-            asked.update(chosen)
-            if track.late.is_sparse(places):
-                asked.update(places)
             if self._keeper.has_time:
                 late.update(chosen, places[-1:])
-        numbers = Numbers(block, asked | early | late)
-        block.lines = numbers.lines
         for atom, track, places, chosen in found:
-            track.update(block, places, chosen, numbers)
+            track.update(block, places, chosen)
             if atom >= 0:
                 for place in chosen:
-                    self._keep(atom, place, numbers)
-        self._keeper.add(block, self._starts(early, numbers), self._starts(late - early, numbers))
+                    self._keep(atom, place)
+        self._keeper.add(block, self._starts(early), self._starts(late - early))
 
     def _places_by_text(self) -> dict[int, list[int]]:
         """Where the lines start on which each text stands."""
@@ -223,15 +253,20 @@ class Worker:
                 self._lookup.look_up(literal, ends)
             else:
                 places_of[-1 - extra] = self._marked_places(-1 - extra, ends)
-        self._ends.clear()
+        self._clear_ends()
         if false > CALM:
             # The log has changed, and what was rare in it is no longer: learn it again, but ever less often.
-            self._cut = None
+            self._cut.engine = None
         for group in self._lookup.touched:
             for atom in group.atoms:
                 known = places_of.get(atom)
                 places_of[atom] = group.places if known is None else sorted({*known, *group.places})
         return places_of
+
+    def _clear_ends(self) -> None:
+        for ends in self._ends.values():
+            ends.clear()
+        self._ends.clear()
 
     def _marked_places(self, atom: int, ends: list[int]) -> list[int]:
         """Where the lines with an extra literal start; once its first lines are kept, only the last of them."""
@@ -244,14 +279,14 @@ class Worker:
                 return places
             size *= 4  # several on a line
 
-    def _starts(self, places: set[int], numbers: Numbers) -> list[tuple[int, int]]:
+    def _starts(self, places: set[int]) -> list[tuple[int, int]]:
         block = self._block
-        return [(numbers.at(place), raw_start(block, place, numbers)) for place in sorted(places)]
+        return [(block.number_at(place), raw_start(block, place)) for place in sorted(places)]
 
-    def _keep(self, atom: int, place: int, numbers: Numbers) -> None:
-        number = numbers.at(place)
+    def _keep(self, atom: int, place: int) -> None:
+        number = self._block.number_at(place)
         if number not in self._lines:
-            self._lines[number] = line_at(self._block, place, numbers)
+            self._lines[number] = line_at(self._block, place)
             self._wanted[number] = set()
         self._wanted[number].add(atom)
 
@@ -266,10 +301,15 @@ class Worker:
         for number in sorted(self._wanted):
             line = self._lines[number]
             self._keeper.keep_line(number, line)
-            for record in read_records(line, number):
+            records = read_records(line, number)
+            if len(line) < LONGEST_LINE:  # of longer ones a part may have been read
+                self._parsed[number] = records
+            for record in records:
                 found += self._matcher.verify(sorted(self._wanted[number]), record, self._source)
         return found
 
     def store(self) -> LineStore:
         """The lines kept of the source."""
-        return self._keeper.finish()
+        store = self._keeper.finish()
+        store.remember(self._parsed)
+        return store

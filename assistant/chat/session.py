@@ -7,7 +7,6 @@ on a clock, so two conversations can be compared.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -190,10 +189,16 @@ def load(path: Path | None = None) -> Session | None:
         raise SessionError(f"The kept session in {place} cannot be read.", "Diagnose a log again.") from error
 
 
-def remember(diagnosis: Diagnosis) -> None:
-    """Make a verdict the default session; a directory that cannot be written is no reason to fail."""
-    with contextlib.suppress(OSError):
+def remember(diagnosis: Diagnosis) -> str:
+    """Make a verdict the default session; where that cannot be, no reason to fail, but a sentence that says so."""
+    try:
         save(start(diagnosis))
+    except OSError as error:
+        return (
+            f"the diagnosis was not kept ({default_path().parent}: {error.strerror or error}), so `firstfault ask` will "
+            "not find it; set FIRSTFAULT_STATE_DIR to a directory you can write, or FIRSTFAULT_SESSION=false to keep none."
+        )
+    return ""
 
 
 def start(diagnosis: Diagnosis) -> Session:

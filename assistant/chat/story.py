@@ -38,7 +38,9 @@ def story(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
 def tell(draft: Draft, diagnosis: Diagnosis, finding: Finding) -> None:
     """One finding: where, what, its line, the reason."""
     where = _words.place(finding, diagnosis.run)
-    role = {"initiating": "First", "downstream": "A consequence"}.get(finding.role, finding.role.capitalize())
+    role = {"initiating": "First", "downstream": "A consequence"}.get(
+        finding.role, _words.heading(finding).capitalize()
+    )
     name = f"{_words.title(finding)} ({_words.tag(finding)})"
     draft.say(": ".join(part for part in (role, where, name) if part), f"verdict#{finding.id}")
     if finding.evidence:
@@ -85,8 +87,9 @@ def rank(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
 
 def _suspects(draft: Draft, diagnosis: Diagnosis) -> None:
     for number, suspect in enumerate(diagnosis.suspects[:3], start=1):
-        who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or "unplaced"
-        draft.say(f"Suspect: {who} ({suspect.reason}): {suspect.because}", f"verdict#suspects-{number}")
+        who = f"rank {suspect.rank}" if suspect.rank is not None else suspect.host or ""
+        named = f"{who} ({suspect.reason})" if who else _words.suspected(suspect, diagnosis.run)
+        draft.say(f"Suspect: {named}: {suspect.because}", f"verdict#suspects-{number}")
 
 
 def when(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
@@ -96,7 +99,7 @@ def when(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     ordered = sorted(ours, key=lambda item: item.onset or "~")
     shown = ordered[:4] if finding is None or finding in ordered[:4] else [*ordered[:3], finding]
     for item in shown:
-        time = clock.when(item)
+        time = clock.when_told(item)
         if time:
             began = clock.began(item)
             text = f"{time}{f' ({began})' if began else ''}: {_words.title(item)}"
@@ -116,6 +119,16 @@ def collect(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None
         draft.command(item.command, place)
 
 
+_ASIDE: Final = {
+    "survived": "Mostly: the run got over {name} and made steps after it",
+    "handled": "Mostly: {name} was printed as a warning, or the program dealt with it",
+    "only-slows": "Not for good: {name} slows a run, though it did not end this one",
+    "earlier-run": "For this run yes: {name} belongs to an earlier one",
+    "harmless": "Yes: {name} stands only in a line that is known to be harmless",
+    "quoted": "Yes: {name} is only quoted there, nothing reports it",
+}
+
+
 def ignore(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     """Whether it may be ignored: by its part in the story."""
     if finding is None:
@@ -125,7 +138,7 @@ def ignore(draft: Draft, diagnosis: Diagnosis, finding: Finding | None) -> None:
     verdicts = {
         "initiating": f"No: {name} came first and everything else follows from it",
         "downstream": f"By itself yes: {name} is a consequence; what matters is what came before it",
-        "recovered": f"Mostly: the run got over {name} and made steps after it",
+        "recovered": _ASIDE[finding.set_aside or "survived"].format(name=name),
         "unrelated": f"For this job yes: {name} is not part of it",
     }
     draft.say(verdicts[finding.role], f"verdict#{finding.id}")

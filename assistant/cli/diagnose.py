@@ -76,8 +76,7 @@ def report(
     from assistant.chat.session import remember
 
     diagnosis, lines_around = run(paths, settings, catalogue, console, baseline)
-    if settings.session:
-        remember(diagnosis)
+    untold = remember(diagnosis) if settings.session else ""
     options: dict[str, object] = {}
     if settings.format == "text":
         options = {
@@ -87,6 +86,8 @@ def report(
             "lines_around": lines_around,
         }
     console.result(reports.render(settings.format, diagnosis, catalogue, **options))
+    if untold and not settings.quiet:
+        console.say(escape(untold))
     troubled = [source for source in diagnosis.sources if source.problems]
     if troubled and not settings.quiet:
         console.say(trouble(diagnosis))

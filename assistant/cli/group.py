@@ -94,7 +94,7 @@ A first word that is a verb is the verb; a file called like one is written ./sho
 
 EPILOG: Final = """Exit status: 0 done, 2 usage, nothing readable or result not written, 4 corpus broken, 5 result given but some input
 unreadable or truncated, 70 internal error, 130 interrupted. With --exit-code also 10 first fault found, 11 not found,
-12 degraded.
+12 degraded; `run` ends with the job's own status (see `firstfault run -h`).
 
 Shell completion: eval "$(_FIRSTFAULT_COMPLETE=bash_source firstfault)" (or zsh_source, fish_source)."""
 

@@ -129,6 +129,9 @@ def _say_usage(console: Console, error: click.ClickException) -> int:
 
 def _meant_verb(words: Sequence[str]) -> str:
     """A hint for a first word that is no file but nearly a verb."""
+    behind = next((word for word in words if not word.startswith("-")), "")
+    if words and words[0].startswith("-") and behind in VERBS and not Path(behind).exists():
+        return f" (Options stand behind the verb: `firstfault {behind} {words[0]} ...`.)"
     if not words or words[0] in VERBS or words[0].startswith("-") or len(words[0]) > LONGEST_VERB:
         return ""
     if Path(words[0]).exists():

@@ -95,13 +95,17 @@ class Tree:
     def add(self, depth: int, *, last: Sequence[bool], text: str, note: str = "") -> None:
         """A row at a depth; `last` says for each ancestor and the row whether it is the last of its branch."""
         from assistant.console import escape
-        from assistant.reports._page import wrap
+        from assistant.reports._page import FEWEST, cells, fold, wrap
 
         bars = "".join("   " if done else self._bar for done in last[: depth - 1]) if depth else ""
         start = bars + ((self._end if last[depth - 1] else self._tee) if depth else "")
-        self.rows.append(start + escape(text))
+        shown = escape(text)
+        room = max(FEWEST, self._width - len(start))
+        first, *rest = [shown] if cells(shown) <= room else fold(shown, room - 2, whole_words=True)
+        self.rows.append(start + first)
         hang = bars + ("   " if depth and last[depth - 1] else self._bar if depth else "")
-        room = max(30, self._width - len(hang) - 2)
+        self.rows.extend(f"{hang}  {row}" for row in rest)
+        room = max(FEWEST, self._width - len(hang) - 2)
         self.rows.extend(f"{hang}  {row}" for row in wrap(escape(note), room))
 
     def branch(self, label: str, rows: Sequence[Row], *, last: bool) -> None:

@@ -20,7 +20,11 @@ from assistant.settings import Settings, state_dir
 @click.option("--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the result here instead of to stderr.")  # fmt: skip
 @click.option("--format", type=click.Choice(["text", "json", "markdown"]), help="Form of the result (default text).")
-@click.option("--exit-code", is_flag=True, help="Exit 0, 10, 11 or 12 by the verdict instead of the job's status.")
+@click.option(
+    "--exit-code",
+    is_flag=True,
+    help="Exit 10, 11 or 12 by the verdict; if it is healthy, or there is none, with the job's status all the same.",
+)
 @corpus_option
 @color_option
 @click.pass_context
@@ -33,7 +37,7 @@ def command(
     exit_code: bool,
     **flags: object,
 ) -> None:
-    """Run a job and diagnose its output at the end; the exit status is the job's, unless --exit-code is given.
+    """Run a job and diagnose its output at the end; the exit status is the job's, unless --exit-code stands before it.
 
     Its output goes through unchanged, signals reach it, and stdout stays its own: the result goes to stderr, or to
     --report FILE. Of endless output the first and the last part are kept. Python jobs print unbuffered, so that their
@@ -57,19 +61,27 @@ def command(
     else:
         place.unlink()
         console.say(f"the job ended with status {outcome.status} and printed nothing")
-    # Without a verdict the job's own status is all there is to say.
-    context.exit(outcome.status if by_verdict is None or not exit_code else by_verdict)
+    # Without a verdict the job's own status is all there is to say, and no verdict makes a failed job a good one.
+    context.exit(by_verdict if by_verdict and exit_code else outcome.status)
 
 
 def new_log() -> Path:
-    """A place for the output of one run; all but the last few are removed."""
+    """A place for the output of one run: the state directory, where all but the last few are removed, or a new one."""
     import os
+    import tempfile
 
     from assistant.jobs.runner import prune
 
     folder = state_dir() / "runs"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prune(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        prune(folder)
+        can_write = os.access(folder, os.W_OK | os.X_OK)
+    except OSError:
+        can_write = False
+    if not can_write:
+        # A job must run where nobody may write in the home directory; the last row says where its output lies.
+        folder = Path(tempfile.mkdtemp(prefix="firstfault-"))
     return folder / f"run-{os.getpid()}.log"
 
 
@@ -88,8 +100,7 @@ def tell(place: Path, status: int, settings: Settings, console: Console, report:
         catalogue = load_catalogue(settings)
         diagnosis, lines_around = run((str(place),), settings, catalogue, console)
         by_verdict = exit_code(diagnosis.status, by_status=True, partial=False)
-        if settings.session:
-            remember(diagnosis)
+        untold = remember(diagnosis) if settings.session else ""
         options: dict[str, object] = {}
         if settings.format == "text":
             out = Console(stdout=console.stderr, stderr=console.stderr)
@@ -104,6 +115,8 @@ def tell(place: Path, status: int, settings: Settings, console: Console, report:
             report.write_text(text, encoding="utf-8")
         elif settings.format != "text" or status or diagnosis.status not in {"healthy", "inconclusive"}:
             (console.stderr or sys.stderr).write(f"\n{text}")
+        if untold and not settings.quiet:
+            console.say(escape(untold))
     except (FirstfaultError, OSError) as error:
         console.say(f"the output could not be diagnosed: {error}")
     console.say(f"the job ended with status {status}; its output is kept in {escape(str(place))}")

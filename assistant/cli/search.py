@@ -84,15 +84,20 @@ def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: Den
 def render(found: SearchResult, width: int) -> str:
     """One block an entry: title, id, the passage by which it was found."""
     from assistant.console import escape
-    from assistant.reports._page import wrap
+    from assistant.reports._page import cells, wrap
 
     if not found.results:
         return "Nothing in the corpus answers this."
     rows = [] if found.covered else ["Nothing in the corpus answers this; the nearest are:", ""]
     for item in found.results:
         channels = ", ".join(f"{name} {rank}" for name, rank in item.channels.items())
-        rows.append(f"{item.entry.id}  {item.entry.title}")
+        name = f"{item.entry.id}  {item.entry.title}"
+        rows += (
+            [name]
+            if cells(name) <= width
+            else [item.entry.id, *(f"  {row}" for row in wrap(item.entry.title, width - 2))]
+        )
         text = item.passage.text if len(item.passage.text) <= MOST_TEXT else f"{item.passage.text[:MOST_TEXT]} ..."
-        rows += [f"    {row}" for row in wrap(escape(f"{item.passage.kind}: {text}"), max(30, width - 4))]
+        rows += [f"    {row}" for row in wrap(escape(f"{item.passage.kind}: {text}"), width - 4)]
         rows.append(f"    ({channels})")
     return "\n".join(rows)

@@ -8,18 +8,13 @@ the file last of all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from assistant.diagnosis.causes import CausalGraph
-from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.events import Tier
+from assistant.diagnosis.groups import SKEW_S, TOLERANCE_S, Group, Ordered
 from assistant.logs.clock import Moment
-from corpus.head import Head
 
-TOLERANCE_S = 1.0
-"""Onsets of one host closer than this say nothing about the order."""
-SKEW_S = 5.0
-"""The same for two hosts, whose clocks may differ."""
 LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
@@ -28,123 +23,6 @@ _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
 """Said by a rank that waited itself until its watchdog fired, or that goes down because of it."""
-_DIGITS = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-
-
-@dataclass(eq=False)
-class Group:
-    """Events that say the same thing: one entry or one wording, one attempt, one fate."""
-
-    key: tuple[object, ...]
-    events: list[Event]
-    explained_by: list[Group] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-    assumed: bool = False
-    """True when no edge leads here from what explains it: it only came afterwards."""
-
-    @property
-    def first(self) -> Event:
-        """The event that decides."""
-        return self.events[0]
-
-    @property
-    def head(self) -> Head | None:
-        """The entry, if one covers it."""
-        return self.first.head
-
-    @property
-    def tier(self) -> Tier:
-        """The strongest tier among the events."""
-        return min(event.tier for event in self.events)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether all events were printed as warnings or handled by the program."""
-        return all(event.quiet for event in self.events)
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        """Ranks that printed it or that it speaks of."""
-        return tuple(sorted({event.rank for event in self.events if event.rank is not None}))
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Hosts likewise."""
-        return tuple(sorted({event.host for event in self.events if event.host is not None}))
-
-    @property
-    def onset(self) -> Moment | None:
-        """The earliest onset."""
-        moments = [event.onset for event in self.events if event.onset is not None]
-        axes = {moment.axis for moment in moments}
-        if len(axes) > 1:
-            moments = [moment for moment in moments if moment.axis == "wall"] or moments[:1]
-        return min(moments, key=lambda moment: moment.seconds, default=None)
-
-    @property
-    def role_rank(self) -> int:
-        """0 where the entry usually starts a failure, 2 where it usually follows."""
-        if self.head is None:
-            return 1
-        return {"initiating": 0, "either": 1, "downstream": 2}[self.head.role]
-
-
-@dataclass
-class Ordered:
-    """The outcome of the attribution."""
-
-    initiating: Group | None
-    downstream: list[Group]
-    independent: list[Group]
-    recovered: list[Group]
-    unrelated: list[Group]
-
-
-def group_events(events: Iterable[Event]) -> list[Group]:
-    """Group events into findings, each sorted by onset, then position."""
-    groups: dict[tuple[object, ...], Group] = {}
-    for event in events:
-        fate = "unrelated" if event.unrelated or event.unplaced else "recovered" if event.recovered else "open"
-        what = event.head.id if event.head is not None else template(event.record.message)
-        where = event.host if event.kernel else None
-        key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
-        groups.setdefault(key, Group(key, [])).events.append(event)
-    for group in groups.values():
-        group.events.sort(key=lambda event: _event_order(event, group.onset))
-        _put_telling_line_first(group)
-    return list(groups.values())
-
-
-def _put_telling_line_first(group: Group) -> None:
-    """Of lines that one place printed at the same time, the signature listed first in its entry decides."""
-    head, first = group.head, group.first
-    if head is None or first.onset is None:
-        return
-    order = {signature.name: index for index, signature in enumerate(head.signatures)}
-
-    def listed(event: Event) -> int:
-        return order.get(event.hit.signature, 0) if event.hit is not None else 0
-
-    together = [first]
-    for event in group.events[1:]:
-        gap = first.onset.before(event.onset) if event.onset is not None else None
-        if gap is not None and gap <= TOLERANCE_S and (event.rank, event.source) == (first.rank, first.source):
-            together.append(event)
-    best = min(together, key=listed)
-    if best is not first:
-        group.events.remove(best)
-        group.events.insert(0, best)
-
-
-def _event_order(event: Event, onset: Moment | None) -> tuple[bool, float, int, int]:
-    comparable = event.onset is not None and onset is not None and event.onset.axis == onset.axis
-    seconds = event.onset.seconds if comparable and event.onset is not None else 0.0
-    return (not comparable, round(seconds, 1), event.source, event.line)
-
-
-def template(message: str) -> str:
-    """A message without its numbers, by which repeats are recognised."""
-    return _DIGITS.sub("#", message)[:200]
 
 
 def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
@@ -154,8 +32,10 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
     opened = [group for group in groups if group.key[2] == "open" and not group.is_quiet]
     for effect in opened:
         effect.explained_by = [cause for cause in opened if explains(cause, effect, graph)]
+        for cause in effect.explained_by:
+            cause.effects.append(effect)
     candidates = _candidates(opened, graph)
-    initiating = _first(candidates, graph)
+    initiating = _first(_in_time(candidates, opened), graph)
     independent, downstream = [], []
     for group in opened:
         if group is initiating:
@@ -187,8 +67,12 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False
     if not graph.reaches(cause.head.id, effect.head.id):
         return False
+    if cause.tier == Tier.CONSEQUENCE and _same_source(cause, effect) and _place(effect) < _place(cause):
+        return False  # what is itself a consequence here brought nothing about that stands above it
     printed = effect.first.moment
     gap = cause.onset.before(printed) if cause.onset is not None and printed is not None else None
+    if gap is not None and printed is not None and not _same_source(cause, effect):
+        gap += printed.late
     return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
 
 
@@ -215,7 +99,7 @@ def _ends_after(group: Group, wrapper: Group) -> bool:
     """Whether a process only ended after it had said that something elsewhere made it end."""
     if group.head is None or not group.head.ends or wrapper.tier != Tier.WRAPPER or wrapper.head is None:
         return False
-    return _same_source(group, wrapper) and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
+    return group.first.source == wrapper.first.source and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
 
 
 def _louder(strong: list[Group], graph: CausalGraph) -> list[Group]:
@@ -249,7 +133,7 @@ def _leads_to(line: Group, group: Group) -> bool:
     """
     weak = group.head is None or group.head.ends
     distance = group.first.line - line.first.line
-    return weak and _same_source(line, group) and 0 < distance <= LEAD_DISTANCE
+    return weak and line.first.source == group.first.source and 0 < distance <= LEAD_DISTANCE
 
 
 def _follows(group: Group, consequence: Group) -> bool:
@@ -261,15 +145,14 @@ def _follows(group: Group, consequence: Group) -> bool:
     """
     if _attempt(group) != _attempt(consequence):
         return False
-    printed, began = consequence.first.moment, group.onset
-    gap = printed.before(began) if printed is not None and began is not None else None
+    gap = certain_gap(consequence.first.moment, group.onset, in_file=_same_source(group, consequence))
     if group.head is not None and group.head.kind == "failure":
         # A verified failure is an effect only when its own time says so; one that usually
         # starts things is believed even then, because clocks of hosts differ.
         return gap is not None and gap > max(SKEW_S, _tolerance(group, consequence)) and group.head.role != "initiating"
     weak = group.tier == Tier.ERROR_LINE or (group.head is not None and group.head.ends)
     weak = weak or (_is_interruption(consequence) and group.tier == Tier.EXCEPTION)
-    below = weak and _same_source(group, consequence) and consequence.first.line < group.first.line
+    below = weak and _same_source(group, consequence) and _place(consequence) < _place(group)
     if gap is None or abs(gap) <= TOLERANCE_S:
         return below
     return gap > _tolerance(group, consequence)
@@ -298,6 +181,32 @@ def _already_waited(group: Group, ending: Group) -> bool:
     return all(waited.get((event.source, event.rank), event.line) < event.line for event in group.events)
 
 
+def _in_time(candidates: Sequence[Group], opened: Sequence[Group]) -> Sequence[Group]:
+    """Candidates without those that surely began after the ranks had begun to wait, where others may have begun before.
+
+    When a rank's unstamped fault was printed nobody knows; that the others stood still from then on tells it.
+    """
+    waits = [
+        group
+        for group in opened
+        if group.tier == Tier.CONSEQUENCE and any(event.onset != event.moment for event in group.events)
+    ]
+    if not waits:
+        return candidates
+    late = [group for group in candidates if any(_surely_after(group, wait) for wait in waits)]
+    open_ones = [group for group in candidates if group not in late and group.onset is not None and group.onset.late]
+    if not open_ones:
+        return candidates
+    for group in late:
+        group.after_wait = True
+    return [group for group in candidates if group not in late]
+
+
+def _surely_after(group: Group, wait: Group) -> bool:
+    gap = _gap(wait, group)
+    return gap is not None and _attempt(group) == _attempt(wait) and gap > max(SKEW_S, _tolerance(group, wait))
+
+
 def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
     """The candidate that no other one beats; the last attempt's come before older ones'."""
     if not candidates:
@@ -324,6 +233,9 @@ def beats(first: Group, second: Group) -> bool:
     gap = _gap(first, second)
     if gap is not None and abs(gap) > _tolerance(first, second):
         return gap > 0
+    for one, other in ((first, second), (second, first)):
+        if _same_source(one, other) and any(_place(one) < _place(effect) < _place(other) for effect in one.effects):
+            return one is first  # what it is known to bring about was there before the other one
     if first.role_rank != second.role_rank:
         return first.role_rank < second.role_rank
     if not _same_source(first, second):
@@ -333,11 +245,16 @@ def beats(first: Group, second: Group) -> bool:
         narrow, wide = len(first.ranks), len(second.ranks)
         if narrow and wide and (narrow == 1) != (wide == 1):
             return narrow == 1
-    return (first.first.source, first.first.line) < (second.first.source, second.first.line)
+        earliest = first.onset.before(second.onset) if first.onset is not None and second.onset is not None else None
+        if earliest is not None and abs(earliest) > _tolerance(first, second):
+            return earliest > 0
+    return _place(first) < _place(second)
 
 
 def order_is_open(first: Group, second: Group) -> bool:
     """Whether neither time nor place in a common source tells which of two faults came first."""
+    if first.after_wait or second.after_wait:
+        return False
     if _same_source(first, second) or first.first.attempt != second.first.attempt:
         return False
     gap = _gap(first, second)
@@ -356,13 +273,28 @@ def _tolerance(first: Group, second: Group) -> float:
 
 def _gap(first: Group, second: Group) -> float | None:
     """Seconds from the onset of one group to that of the other, if both can be compared."""
-    if first.onset is None or second.onset is None:
-        return None
-    return first.onset.before(second.onset)
+    return certain_gap(first.onset, second.onset, in_file=_same_source(first, second))
+
+
+def certain_gap(first: Moment | None, second: Moment | None, *, in_file: bool) -> float | None:
+    """Seconds from one moment to another, as far as they are sure; 0 where an unstamped line may lie on either side.
+
+    In one file the place of a line goes with the time that it inherited.
+    """
+    gap = first.before(second) if first is not None and second is not None else None
+    if gap is None or first is None or second is None or in_file:
+        return gap
+    return max(0.0, gap - first.late) if gap > 0 else min(0.0, gap + second.late)
 
 
 def _same_source(first: Group, second: Group) -> bool:
-    return first.first.source == second.first.source
+    """Whether two stand in one log, of which rotation may have made several sources."""
+    return first.first.source == second.first.source or 0 <= first.first.log == second.first.log
+
+
+def _place(group: Group) -> tuple[int, int]:
+    """Where a group stands in its log; parts of a rotated one are in the order in which they were written."""
+    return (group.first.source, group.first.line)
 
 
 def _same_place(first: Group, second: Group) -> bool:

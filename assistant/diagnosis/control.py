@@ -7,6 +7,7 @@ would like; both are said.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,12 +19,12 @@ from corpus.catalogue import Catalogue
 
 _MEANINGS = {"follows-workload": "follows_workload", "follows-node": "follows_node", "gone": "gone"}
 _WHAT = {
-    "node": "the node",
-    "input": "the input",
-    "config": "the configuration",
-    "fix": "the fix",
-    "nothing": "nothing",
-    "unknown": "something that was not named",
+    "node": "the node was changed",
+    "input": "the input was changed",
+    "config": "the configuration was changed",
+    "fix": "the fix was applied",
+    "nothing": "nothing was changed",
+    "unknown": "the logs do not tell what was changed",
 }
 
 
@@ -48,7 +49,7 @@ def compare_runs(
     first = before.initiating
     judged = _judge(before, after, what)
     body = catalogue.body(first.entry.id) if first is not None and first.entry is not None else {}
-    values = values_of(first) if first is not None else {}
+    values = values_of(first, before) if first is not None else {}
     decision = body.get("decision") or {}
     meaning = fill(decision.get(_MEANINGS.get(judged.outcome, ""), ""), values)
     verify = body.get("verify")
@@ -59,7 +60,10 @@ def compare_runs(
         because=judged.because,
         experiment=fill(decision.get("control", ""), values) if meaning else "",
         meaning=meaning,
-        not_proved=tuple(_not_proved(before, after, what, judged.outcome, guessed=changed is None)),
+        not_proved=(
+            *(_unnamed(before_paths, after_paths) if what == "unknown" and first is not None else ()),
+            *_not_proved(before, after, what, judged.outcome, guessed=changed is None),
+        ),
         criterion=VerifyStep(
             command=fill_command(verify.get("command") or "", values) or None, expect=fill(verify["expect"], values)
         )
@@ -107,9 +111,7 @@ def _judge(before: Diagnosis, after: Diagnosis, what: Changed) -> _Judged:
     outcome: Outcome = {"node": "follows-node", "input": "follows-workload", "config": "follows-workload"}.get(  # type: ignore[assignment]
         what, "gone"
     )
-    return _Judged(
-        outcome, f"{_name(first)} is not in AFTER, which {_reached(after)}; what was changed is {_WHAT[what]}"
-    )
+    return _Judged(outcome, f"{_name(first)} is not in AFTER, which {_reached(after)}; {_WHAT[what]}")
 
 
 def _came_back(first: Finding, again: Finding, after: Diagnosis, what: Changed) -> _Judged:
@@ -130,7 +132,7 @@ def _came_back(first: Finding, again: Finding, after: Diagnosis, what: Changed) 
     if what in {"input", "config"}:
         if first.hosts and again.hosts and not shared:
             return _Judged("undecided", f"{there}, but on another node too: two things were changed")
-        return _Judged("follows-node", f"{there}, although {_WHAT[what]} was changed")
+        return _Judged("follows-node", f"{there}, although {_WHAT[what]}")
     if what == "fix":
         return _Judged("repeats", f"{there}: the fix did not hold, or was not in force")
     return _Judged("repeats", there)
@@ -185,6 +187,15 @@ def _name(finding: Finding) -> str:
     return f"`{finding.evidence[0].text.strip()[:80]}`" if finding.evidence else finding.id
 
 
+def _unnamed(before_paths: Sequence[str], after_paths: Sequence[str]) -> list[str]:
+    """What is open as long as nobody says what was changed, and how to say it."""
+    paths = " ".join(map(shlex.quote, (*before_paths, *after_paths)))
+    return [
+        "Whether it follows the workload or stays with the node depends on the one thing that you changed. Name it: "
+        f"`firstfault control {paths} --changed node` (or input, config, fix, nothing)."
+    ]
+
+
 def _not_proved(before: Diagnosis, after: Diagnosis, what: Changed, outcome: Outcome, *, guessed: bool) -> list[str]:
     notes: list[str] = []
     first = before.initiating
@@ -193,8 +204,6 @@ def _not_proved(before: Diagnosis, after: Diagnosis, what: Changed, outcome: Out
     if guessed and what == "node":
         moved = f"{', '.join(before.run.hosts[:3])} and {', '.join(after.run.hosts[:3])}"
         notes.append(f"That only the node was changed is read off the host names ({moved}); --changed says otherwise.")
-    if what == "unknown":
-        notes.append("What the outcome means depends on what was changed between the runs: say it with --changed.")
     if what not in {"node", "unknown"} and before.run.hosts and after.run.hosts:
         moved_to = set(after.run.hosts) - set(before.run.hosts)
         if moved_to:

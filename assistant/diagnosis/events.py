@@ -8,57 +8,50 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import pairwise
 
-from assistant.diagnosis.collectives import timeout_seconds
+from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
+from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
-from assistant.logs.episodes import Episode, read_exception
-from assistant.logs.layout import Places, attempt_from_path
+from assistant.logs.episodes import Episode
+from assistant.logs.filenames import first_parts
+from assistant.logs.layout import Places, bus_id
 from corpus.head import Head
 from corpus.match import Hit
 from corpus.record import Record
-from corpus.timestamp import read_stamp
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
 _HOST = re.compile(r"[A-Za-z][\w.\-]*")
-_KERNEL_PCI = re.compile(r"^.*\(PCI:([0-9a-fA-F:.]{7,16})\).*$")
+_KERNEL_PCI = re.compile(
+    r"^.*(?:\(PCI:|\bGPU (?:at PCI:)?(?=[0-9a-fA-F]{4}))([0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)(?![0-9a-fA-F]).*$"
+)
 _KERNEL_PID = re.compile(r"^.*\bpid=(\d{1,10})\b.*$")
 _PEER_LOST = re.compile(
     r"Connection closed by (?:remote )?peer|Connection was likely closed|[Ff]ailed to recv|got 0 bytes|recvValue failed"
+    r"|pair\.cc:\d{1,6}\] (?:Read|Write) (?:timeout|error) \["
     r"|communicator was aborted|remote process exited|Connection reset by peer.{0,40}$|Socket (?:closed|Timeout)"
     r"|peer (?:rank )?\S{1,40} (?:is gone|has died|disconnected)|should dump|[Bb]roken pipe$|wait timeout after"
-    r"|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
+    r"|Coordination agent is in ERROR|(?:task|Task) \S{1,60} heartbeat timeout|Timed out (?:initializing|waiting)|[Bb]arrier timed out|timed out after \d+ ?(?:ms|milliseconds|seconds)"
     r"|Watchdog caught collective|Stack trace of the failed collective|First PG on this rank to signal dumping"
     r"|preparing to dump debug info|[Rr]eceived a dump signal|flight recorder dump signal|Failed to check the .should dump. flag"
 )
 """Wording by which a process says that another one went away or did not come."""
-_START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
-_STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _DIGITS = re.compile(r"\d+")
-_RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
-_AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
-_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
-NEXT_RUN_S = 60.0
-"""A job that prints so long after it was cancelled was started again."""
+_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
+LONGEST_GRACE_S = 3600.0
+"""A job that is preempted is told so, and ended at the latest after so long."""
 MAX_WORDINGS = 40
 """Different wordings of uncovered error lines that become events, for each source."""
-_PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
-MIN_START, MAX_STARTS = 12, 12
-"""Length of a first line that can be recognised, and how often it may stand in a source."""
 _ON_RANK = re.compile(r"\bon rank (\d{1,6})\b|\[Rank (\d{1,6})\]")
+_FIELD = re.compile(r" rank=(\d{1,6})$")
+"""The launcher of text-generation-inference names the shard that it speaks of in a field at the end."""
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
+_STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
+"""How long the kernel had already seen a task or a CPU stand when it said so."""
 LAUNCHER_DISTANCE = 15
 """Lines below a step's error in which srun says where it ended."""
-_RESTART = (
-    "will restart worker group",
-    "Restarting worker group",
-    "attempts left; will restart",
-    "Requeued job",
-    "requeueing",
-)
 
 
 class Tier(IntEnum):
@@ -83,6 +76,8 @@ class Event:
     hit: Hit | None = None
     episode: Episode | None = None
     moment: Moment | None = None
+    own_time: bool = False
+    """True when the line, or the block of facts it stands in, gives the moment; else the last stamped line does."""
     onset: Moment | None = None
     rank: int | None = None
     host: str | None = None
@@ -97,10 +92,16 @@ class Event:
     """Printed at a level, or in a block, that says it was expected or handled."""
     superseded: bool = False
     """True when another job's log starts below it in the same source."""
+    log: int = -1
+    """The first part of its log, where rotation cut that into several sources; its source otherwise."""
+    runs_again: bool = False
+    """True when another attempt starts below it in the same source."""
     earlier_run: str = ""
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
+    quoted: str = ""
+    """What quotes it, so that nothing is reported here; empty when it is no quotation."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -110,17 +111,24 @@ class Event:
 
 
 def build_events(
-    run: Run, hits: Sequence[Hit], episodes: Sequence[Sequence[Episode]], places: Places, clock: RunClock
+    run: Run,
+    hits: Sequence[Hit],
+    episodes: Sequence[Sequence[Episode]],
+    places: Places,
+    clock: RunClock,
+    others: Sequence[Event] = (),
 ) -> list[Event]:
-    """All events of a run, in order of source and line."""
+    """All events of a run, in order of source and line; `others` were found by no signature and want their place."""
     by_line = [_by_line(found) for found in episodes]
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
+    events += others
     covered = _covered(events)
     for source, found in enumerate(episodes):
         bare = [episode for episode in found if (source, id(episode)) not in covered]
         events += [_from_episode(source, episode) for episode in _distinct(bare)]
-    starts = [_second_starts(records) for records in run.records]
-    restarts = _restarts(run, starts)
+    starts = [second_starts(records) for records in run.records]
+    restarts = restarts_of(run, starts)
+    attempts = Attempts(run, places, clock, restarts)
     for event in events:
         event.superseded = any(line >= event.line for line in starts[event.source])
         event.rank = _rank(event, places, run.paths)
@@ -128,11 +136,31 @@ def build_events(
         _ask_failure_table(event, places)
         event.host = event.host or _host(event, places)
         _ask_launcher(event, run)
-        event.moment = clock.at(event.source, event.line)
-        event.onset = _onset(event)
-        event.attempt = _attempt(event, run, restarts)
+    _share_by_address(events)
+    logs = first_parts(run.paths)
+    for event in events:
+        event.log = logs[event.source]
+        event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
+        event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
+        event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
+        event.attempt = attempts.of(event.source, event.line, event.moment)
+    _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events
+
+
+def _share_cancellation(events: Sequence[Event]) -> None:
+    """What Slurm says of one job's cancellation began with the first of its lines: a grace period lies between them."""
+    first: dict[str, Moment] = {}
+    told = [(event, found[1]) for event in events if (found := _CANCELLED.search(event.record.text))]
+    for event, job in told:
+        known = first.get(job)
+        if event.moment is not None and event.own_time and (known is None or (known.before(event.moment) or 0) < 0):
+            first[job] = event.moment
+    for event, job in told:
+        gap = first[job].before(event.onset) if job in first and event.onset is not None else None
+        if gap is not None and 0 < gap <= LONGEST_GRACE_S:
+            event.onset = first[job]
 
 
 def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
@@ -147,7 +175,8 @@ def _by_line(episodes: Sequence[Episode]) -> dict[int, list[Episode]]:
 def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
     head = run.catalogue.heads[hit.entry]
     episode = next((item for item in episodes if _holds(item, hit)), None)
-    kernel = hit.record.program == "kernel" or "NVRM:" in hit.record.text
+    text = hit.record.text
+    kernel = hit.record.program == "kernel" or "NVRM:" in text or _STOOD.search(text) is not None
     if head.kind == "wrapper":
         tier = Tier.WRAPPER
     elif head.kind == "class":
@@ -156,9 +185,21 @@ def _from_hit(run: Run, hit: Hit, episodes: Sequence[Episode]) -> Event:
         tier = Tier.CONSEQUENCE if head.role == "downstream" else Tier.FAILURE
     # A raised exception is loud whatever level its relay gave to the line (`assistant.logs.episodes`).
     raised = episode is not None and episode.kind == "exception"
-    quiet = (hit.record.level in QUIET_LEVELS and not raised) or (episode is not None and episode.kind == "warning")
-    return Event(
-        hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet and head.kind != "failure"
+    # The kernel's `INFO:` before a blocked task is a word of its text and no level.
+    quiet = (hit.record.level in QUIET_LEVELS and not raised and not kernel) or (
+        episode is not None and episode.kind == "warning"
+    )
+    quiet = quiet and head.kind != "failure" and not _is_borne_out(head, hit)
+    return Event(hit.source, hit.record, tier, head, hit, episode, kernel=kernel, quiet=quiet)
+
+
+def _is_borne_out(head: Head, hit: Hit) -> bool:
+    """Whether a signature only stands beside its consequence in the same log, so that its level says nothing."""
+    signature = next((one for one in head.signatures if one.name == hit.signature), None)
+    return (
+        head.kind == "class"
+        and signature is not None
+        and any(context.within in {"source", "run"} for context in signature.requires)
     )
 
 
@@ -236,6 +277,27 @@ def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
     return rank
 
 
+def pci_address(event: Event) -> str:
+    """The PCI address that a hit's line names, as NCCL writes it; empty when it names none."""
+    named = event.hit.captures.get("pci") if event.hit is not None else None
+    found = named.text if named is not None else _KERNEL_PCI.sub(r"\1", event.record.message)
+    return bus_id(found) if ":" in found and len(found) < 20 else ""
+
+
+def _share_by_address(events: Sequence[Event]) -> None:
+    """Kernel lines of one GPU in one source are of one rank: only some of them name the process or the host."""
+    known: dict[tuple[int, str], set[tuple[int | None, str | None]]] = {}
+    for event in events:
+        if event.kernel and event.rank is not None and (address := pci_address(event)):
+            known.setdefault((event.source, address), set()).add((event.rank, event.host))
+    for event in events:
+        if event.kernel and event.rank is None and known:
+            places = known.get((event.source, pci_address(event)), set())
+            if len(places) == 1:
+                ((event.rank, host),) = places
+                event.host = event.host or host
+
+
 def _host(event: Event, places: Places) -> str | None:
     """The host of an event: what its line says, then the failure table of its attempt, then the rank's host."""
     said = _captured_host(event) or places.host_of(event.source, event.record)
@@ -249,6 +311,9 @@ def _host(event: Event, places: Places) -> str | None:
 
 def _ask_text(event: Event) -> None:
     """A message that says `on rank 3` speaks of its own rank."""
+    if event.rank is None and "_launcher: " in event.record.text:
+        found = _FIELD.search(event.record.message)
+        event.rank = int(found.group(1)) if found is not None else None
     found = _ON_RANK.search(event.record.message) if event.rank is None else None
     if found is not None:
         event.rank = int(found.group(1) or found.group(2))
@@ -291,89 +356,7 @@ def _captured_host(event: Event) -> str | None:
     return None
 
 
-def _onset(event: Event) -> Moment | None:
-    """When it began: a timeout began as long before its line as it had waited."""
-    if event.moment is None:
-        return None
-    waited = timeout_seconds(event.record.text)
-    if not waited and event.hit is not None:
-        for name in ("ran_ms", "waited_ms", "timeout_ms"):
-            text = event.hit.captures[name].text if name in event.hit.captures else ""
-            if text.isdigit() and len(text) < 13:
-                waited = int(text) / 1000
-                break
-    moment = event.moment
-    return replace(moment, seconds=moment.seconds - waited) if waited else moment
-
-
-def _restarts(run: Run, starts: Sequence[list[int]]) -> dict[int, list[int]]:
-    """Lines per source after which another attempt starts; `starts` are those of logs appended to others."""
-    found: dict[int, list[int]] = {}
-    for index, records in enumerate(run.records):
-        lines = [record.number for record in records if any(text in record.message for text in _RESTART)]
-        lines += starts[index]
-        lines += _cancelled_before(records)
-        # Every agent announces the same restart; lines close together are one.
-        lines.sort()
-        merged = [line for position, line in enumerate(lines) if position == 0 or line - lines[position - 1] > 3]
-        if merged:
-            found[index] = merged
-    return found
-
-
-def _second_starts(records: Sequence[Record]) -> list[int]:
-    """Where the first line of a source stands again: another job's log was appended to it.
-
-    Ranks that all print the same first line are no restart: the line must come
-    again from the same process, rank and pod, as far as it says, and be no error.
-    """
-    first = next((record for record in records if len(record.message) >= MIN_START), None)
-    if first is None or first.number > 5 or not _START.search(first.message):
-        return []
-    if first.level in {"ERROR", "FATAL"} or _STEPS.search(first.message) or read_exception(first) is not None:
-        return []
-    wanted = _start_of(first)
-    places = [
-        record.number for record in records if record.message[:4] == first.message[:4] and _start_of(record) == wanted
-    ]
-    if len(places) > MAX_STARTS:
-        return []
-    return [line - 1 for before, line in pairwise(places) if line - before > 1]
-
-
-def _cancelled_before(records: Sequence[Record]) -> list[int]:
-    """Lines by which Slurm ended a job whose next run wrote on into the same file."""
-    found = []
-    for position, record in enumerate(records):
-        cancelled = _CANCELLED.search(record.text)
-        if cancelled is None:
-            continue
-        stamp = read_stamp(cancelled.group(1))
-        ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
-        later = [
-            other
-            for other in records[position + 1 :]
-            if other.time is not None and other.level not in {"ERROR", "FATAL"} and other.time.kind == "absolute"
-        ]
-        if (
-            ended is not None
-            and len(later) >= 2
-            and later[0].time is not None
-            and later[0].time.seconds > ended + NEXT_RUN_S
-        ):
-            found.append(record.number)
-    return found
-
-
-def _start_of(record: Record) -> tuple[object, ...]:
-    """By what a first line is known again: who prints it, and its text without the numbers that change."""
-    typed = _PROMPT.sub("", record.message[:400])  # of a command typed at a prompt, the command
-    kept = _RANK_NUMBER.sub(lambda found: found.group().translate(_AS_LETTERS), typed)
-    return (record.rank, record.task, record.container, record.host, _DIGITS.sub("#", kept)[:60])
-
-
-def _attempt(event: Event, run: Run, restarts: dict[int, list[int]]) -> int:
-    from_path = attempt_from_path(run.sources[event.source].path)
-    if from_path is not None:
-        return from_path + 1
-    return 1 + sum(line < event.line for line in restarts.get(event.source, ()))
+def stood_seconds(event: Event) -> float:
+    """Seconds for which a task or a CPU had stood by the kernel's word; 0 where it says nothing of the kind."""
+    found = _STOOD.search(event.record.message) if event.kernel else None
+    return float(found.group(1) or found.group(2)) if found is not None else 0.0

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from assistant.diagnosis.attribution import Group, Ordered
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.stall import Stall
+from assistant.values import fill
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 
 _PEER = re.compile(
-    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)"
+    r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)|(?:peer|error|timeout) \[([\w.\-:]+)\]:\d+"
 )
 _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})
 MAX_ITEMS = 6
 
 
-def fetch_next(run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequence[Suspect]) -> tuple[FetchNext, ...]:
-    """Concrete next logs, the most telling first; empty when the verdict needs none."""
+def fetch_next(
+    run: Run,
+    ordered: Ordered,
+    status: VerdictStatus,
+    suspects: Sequence[Suspect],
+    stall: Stall | None = None,
+    names: Mapping[str, str] | None = None,
+) -> tuple[FetchNext, ...]:
+    """Concrete next logs, the most telling first; empty when the verdict needs none.
+
+    `names` are what the logs call the job (`RunInfo.names`); commands are filled with them.
+    """
+    known = names or {}
     if status not in _NEEDS_MORE and not suspects:
         return ()
     items: list[FetchNext] = []
@@ -29,10 +42,12 @@ def fetch_next(run: Run, ordered: Ordered, status: VerdictStatus, suspects: Sequ
         # What narrows a consequence is beside the point once something is known to have come before it.
         open_ones = groups[:1] if ordered.initiating else groups
         items += [item for group in groups for item in _for_peer(run, group)]
-        items += [item for group in open_ones for item in _for_entry(run, group)]
-        items += _for_launcher(run, groups)
+        items += [item for group in open_ones for item in _for_entry(run, group, known)]
+        items += _for_launcher(run, groups, known)
+        if stall is not None and ordered.initiating is None:
+            items += _for_stall(stall)
     if status == "inconclusive":
-        items.append(_why_it_ended())
+        items.append(_why_it_ended(known))
     unique = {item.what: item for item in reversed(items)}
     return tuple(item for item in items if unique.pop(item.what, None) is not None)[:MAX_ITEMS]
 
@@ -71,18 +86,36 @@ def _for_peer(run: Run, group: Group) -> list[FetchNext]:
     return items
 
 
-def _for_entry(run: Run, group: Group) -> list[FetchNext]:
+def _for_entry(run: Run, group: Group, names: Mapping[str, str]) -> list[FetchNext]:
     """What narrows a class or a wrapper."""
     head, event = group.head, group.first
     if head is None or head.kind == "failure":
         return []
     place = f"{run.sources[event.source].path}:{event.line}"
     why = f"{place} ({head.title}) names no cause by itself"
-    return [FetchNext(what=text, why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
+    return [FetchNext(what=fill(text, names), why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
 
 
-def _for_launcher(run: Run, groups: Sequence[Group]) -> list[FetchNext]:
+def _for_stall(stall: Stall) -> list[FetchNext]:
+    """What tells why a run stood still."""
+    return [
+        FetchNext(
+            what="the stacks of all ranks, the next time it stands still",
+            command="py-spy dump --pid PID",
+            why=f"the time limit only ended it: {stall}",
+        ),
+        FetchNext(
+            what="the kernel logs of its hosts from the time of the last step on",
+            command="dmesg -T | tail -200",
+            why="a GPU, a network link or a file system that stopped answering is reported there",
+        ),
+    ]
+
+
+def _for_launcher(run: Run, groups: Sequence[Group], names: Mapping[str, str]) -> list[FetchNext]:
     texts = " ".join(event.record.text for group in groups for event in group.events[:10])
+    where = f" -n {names['namespace']}" if "namespace" in names else ""
+    where += f" -c {names['container']}" if "container" in names else ""
     items = []
     if "ChildFailedError" in texts or "exitcode" in texts:
         items.append(
@@ -96,16 +129,24 @@ def _for_launcher(run: Run, groups: Sequence[Group]) -> list[FetchNext]:
         items.append(
             FetchNext(
                 what="output of the container's previous run",
-                command="kubectl logs POD --previous",
+                command=f"kubectl logs {names.get('pod', 'POD')}{where} --previous",
                 why="the back-off event comes after the container had already died",
             )
         )
     return items
 
 
-def _why_it_ended() -> FetchNext:
+def _why_it_ended(names: Mapping[str, str]) -> FetchNext:
+    why = "the log ends without an error and without completion, as after SIGKILL, a lost node or a truncated copy"
+    if "namespace" in names or "pod" in names:
+        where = f" -n {names['namespace']}" if "namespace" in names else ""
+        return FetchNext(
+            what="what Kubernetes says of the pod and of the end of its containers",
+            command=f"kubectl describe pod {names.get('pod', 'POD')}{where}; kubectl get events{where} --sort-by=.lastTimestamp | tail -50",
+            why=why,
+        )
     return FetchNext(
         what="the scheduler's and the kernel's record of the end",
-        command="sacct -j JOBID -o JobID,State,ExitCode,End; dmesg -T | tail -200",
-        why="the log ends without an error and without completion, as after SIGKILL, a lost node or a truncated copy",
+        command=f"sacct -j {names.get('jobid', 'JOBID')} -o JobID,State,ExitCode,End; dmesg -T | tail -200",
+        why=why,
     )

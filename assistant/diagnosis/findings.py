@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, Group, Ordered, order_is_open
+from assistant.diagnosis.attribution import MAX_EVENTS_SHOWN, certain_gap, order_is_open
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import decode_exit
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
+from assistant.logs.clock import spoken
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import (
     CheckStep,
@@ -20,6 +23,7 @@ from assistant.verdict import (
     FixStep,
     Line,
     Owner,
+    SetAside,
     Strength,
     VerifyStep,
 )
@@ -46,8 +50,9 @@ def strength_of(group: Group) -> Strength:
 class FindingBuilder:
     """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
 
-    def __init__(self, run: Run, graph: CausalGraph) -> None:
-        """Take the run for its lines and its catalogue."""
+    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None) -> None:
+        """Take the run for its lines and its catalogue, and what the logs call the job for the commands."""
+        self._names = names or {}
         self.run = run
         self.graph = graph
         self.ids: dict[int, str] = {}
@@ -78,6 +83,7 @@ class FindingBuilder:
             id=self.ids[id(group)],
             role=role,
             strength=strength_of(group),
+            set_aside=set_aside(group.first) if role == "recovered" else None,
             entry=entry_ref(head) if head is not None else None,
             owner=_owner(group),
             attempt=group.first.attempt,
@@ -90,7 +96,7 @@ class FindingBuilder:
             count=self._count(group),
             evidence=tuple(self.evidence(event) for event in _shown(group)),
         )
-        return _with_advice(finding, body)
+        return _with_advice(finding, body, self._names)
 
     def line(self, source: int, record: Record, event: Event | None = None) -> Line:
         """A record as a line of the report; the text is the whole line of the source."""
@@ -106,13 +112,15 @@ class FindingBuilder:
 
     def _line_fields(self, source: int, record: Record, event: Event | None) -> dict[str, Any]:
         moment = event.moment if event is not None else None
+        shown = moment.iso() if moment is not None else None
         return {
             "source": self.run.sources[source].path,
             "line": record.number,
             "text": self.run.raw_line(source, record.number) or record.raw,
             "rank": event.rank if event is not None else record.rank,
             "host": event.host if event is not None else record.host,
-            "time": moment.iso() if moment is not None else None,
+            "time": shown,
+            "time_inherited": shown is not None and event is not None and not event.own_time,
         }
 
     def _count(self, group: Group) -> int:
@@ -134,18 +142,8 @@ class FindingBuilder:
                 if event.unrelated[:1].isdigit()
                 else f"{place}: {event.unrelated or event.unplaced}."
             )
-        if role == "recovered" and event.harmless:
-            return f"{place} is known to be harmless: {event.harmless}"
-        if role == "recovered" and event.earlier_run:
-            return f"{place}: {event.earlier_run}."
-        if role == "recovered" and event.superseded:
-            return f"Another job's log starts below {place}, and nothing in it is a fault."
         if role == "recovered":
-            return (
-                f"The job went on after {place}."
-                if event.recovered
-                else f"{place} was printed as a warning or handled."
-            )
+            return _why_set_aside(event, place)
         if group.head is not None and event.hit is not None:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
         elif event.episode is not None:
@@ -164,6 +162,11 @@ class FindingBuilder:
                 f"nothing here tells whether {self.ids[id(other)]} ({_name(other)}) came before it"
                 for other in ordered.independent
                 if order_is_open(group, other)
+            ]
+            facts += [
+                f"the other ranks had begun to wait before {self.ids[id(other)]} ({_name(other)}) began"
+                for other in ordered.independent
+                if other.after_wait
             ]
             effects = [other for other in ordered.downstream if group in other.explained_by]
             for other in effects[:3]:
@@ -185,15 +188,18 @@ class FindingBuilder:
     def _relation(self, cause: Group, effect: Group, *, as_effect: bool = False) -> str:
         other = cause if as_effect else effect
         name = f"{self.ids[id(other)]} ({_name(other)})"
-        gap = None
-        if cause.onset is not None and effect.onset is not None:
-            gap = cause.onset.before(effect.onset)
+        gap = certain_gap(cause.onset, effect.onset, in_file=cause.first.source == effect.first.source)
         has_edge = (
             cause.head is not None and effect.head is not None and self.graph.reaches(cause.head.id, effect.head.id)
         )
         verb = ("is a known effect of" if as_effect else "is known to bring about") if has_edge else None
         if gap is not None and gap >= 0.0005:
-            timing = f"began {_length(gap)} {'after' if as_effect else 'before'} {name}{_corrected(cause, effect)}"
+            is_least = cause.first.source != effect.first.source and any(
+                group.onset is not None and group.onset.late for group in (cause, effect)
+            )
+            about = "at least " if is_least else "" if cause.first.own_time and effect.first.own_time else "about "
+            order = "after" if as_effect else "before"
+            timing = f"began {about}{spoken(gap)} {order} {name}{_corrected(cause, effect)}"
             return f"{timing} and {verb} it" if verb else timing
         if verb:
             return f"{verb} {name}"
@@ -223,9 +229,34 @@ class FindingBuilder:
         return "; ".join(parts)
 
 
-def _with_advice(finding: Finding, body: dict[str, Any]) -> Finding:
+def set_aside(event: Event) -> SetAside:
+    """Why an event that is this job's, or stands in its logs, is not blamed."""
+    if event.quoted:
+        return "quoted"
+    if event.harmless:
+        return "harmless"
+    if event.earlier_run or event.superseded:
+        return "earlier-run"
+    if event.recovered:
+        return "survived"
+    return "handled" if event.quiet else "only-slows"
+
+
+def _why_set_aside(event: Event, place: str) -> str:
+    superseded = f"Another job's log starts below {place}, and nothing in it is a fault."
+    return {
+        "quoted": f"{place}: {event.quoted}.",
+        "harmless": f"{place} is known to be harmless: {event.harmless}",
+        "earlier-run": f"{place}: {event.earlier_run}." if event.earlier_run else superseded,
+        "survived": f"The job went on after {place}.",
+        "handled": f"{place} was printed as a warning or handled.",
+        "only-slows": f"{place} only slows a run; this one ended in something that no known edge leads to from there.",
+    }[set_aside(event)]
+
+
+def _with_advice(finding: Finding, body: dict[str, Any], names: Mapping[str, str]) -> Finding:
     """Add the entry's checks, fixes and exit criterion, with the values of this log in them."""
-    values = values_of(finding)
+    values = values_of(finding, names=names)
 
     def filled(item: dict[str, Any], *keys: str) -> dict[str, Any]:
         return {
@@ -248,13 +279,6 @@ def _corrected(first: Group, second: Group) -> str:
     if not shifted or (first.onset and second.onset and first.onset.clock == second.onset.clock):
         return ""
     return ", the clock of " + " and of ".join(f"{host} put right by {-by:+.1f} s" for host, by in shifted.items())
-
-
-def _length(seconds: float) -> str:
-    """A length of time as people say it: 0.31 s, 48 s, 32 min, 5.2 h."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _shown(group: Group) -> list[Event]:
@@ -286,7 +310,7 @@ def _waited(downstream: list[Group]) -> str:
             and group.first.moment is not None
         ):
             waited = group.first.moment.seconds - (group.first.onset or group.first.moment).seconds
-            return f"the waiting ranks had stood still for {_length(waited)} when they reported"
+            return f"the waiting ranks had stood still for {spoken(waited)} when they reported"
     return ""
 
 

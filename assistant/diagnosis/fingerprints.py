@@ -30,6 +30,9 @@ _RAS_COUNT = re.compile(r"(\d{1,7}) ranks? (?:have|has) launched up to operation
 _RAS_RANK = re.compile(r"^Rank (\d{1,6})(?: -- GPU \d{1,3}| --)? managed by process (\d{1,10})(?: on node ([\w.\-]+))?")
 _TASKS_FOLLOW = re.compile(r"[Ss]ome timed out task names:|[Tt]asks? (?:are|is) unhealthy|timed out tasks?:")
 _TASK = re.compile(r"/job:\w{1,40}/replica:\d{1,6}/task:(\d{1,6})")
+_TASK_LOST = re.compile(
+    r"/task:(\d{1,6}) (?:heartbeat timeout|unexpectedly tried to connect with a different incarnation)"
+)
 MAX_NAMED = 16
 
 
@@ -53,6 +56,10 @@ def out_of_step(sources: Sequence[Iterable[Record]], places: Places, paths: Sequ
             place = f"{paths[index]}:{record.number}"
             if "task" in text:
                 found += tasks.read(record, place)
+            if "/task:" in text:
+                found += _named(
+                    _TASK_LOST, text, "silent", f"{place} says that the coordination service lost this task"
+                )
             if "CollectiveFingerPrint(" in text:
                 _vote(votes, text, place)
             elif "monitoredBarrier" in text:

@@ -15,6 +15,7 @@ from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, quotes
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources
+from assistant.logs.clock import RunClock
 from corpus.record import Record
 
 PLAIN_AFTER = 15
@@ -36,7 +37,7 @@ _FATAL_WORDS = re.compile(
 _PROMPT = re.compile(r"[$#%>] |^\(\w[\w.-]*\) \S+@")
 
 
-def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]]) -> None:
+def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]], clock: RunClock) -> None:
     """Quiet what only quotes an error, and what the program plainly outlived."""
     _mark_quoted(run, events)
     kernel = kernel_sources(run)
@@ -45,12 +46,17 @@ def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[in
     for event in events:
         busy[event.source].add(event.line)
     ends = _Ends(events)
+    disordered = [source.is_disordered for source in clock.sources]
     for event in events:
         if event.kernel or event.source in kernel or event.recovered or event.unrelated or event.tier > Tier.ERROR_LINE:
             continue
         if ends.follow(event):
             continue
+        if event.line in clock.sources[event.source].adrift:
+            continue  # nothing says what came after it
         after = _plain_after(run, event, busy[event.source])
+        if after is not None and disordered[event.source]:
+            after = [record for record in after if _is_later(record, event, clock)]
         if after is None:
             continue
         needed = PLAIN_AFTER_WORDS if _says_it_goes_on(run, event) else PLAIN_AFTER
@@ -65,9 +71,9 @@ def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
         start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)
         kind = documents[event.source]
         if kind:
-            event.quiet, event.harmless = True, f"the source is {kind}, not the log of a job."
+            event.quiet, event.quoted = True, f"the source is {kind}, not the log of a job"
         elif event.line in fences[event.source] or (not whole[event.source] and quotes(event.record, start)):
-            event.quiet, event.harmless = True, "the line quotes an error, it does not report one of this job."
+            event.quiet, event.quoted = True, "the line quotes an error, it does not report one of this job"
 
 
 def _prefer_loud(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]]) -> None:
@@ -126,6 +132,13 @@ def _plain_after(run: Run, event: Event, error_lines: set[int]) -> list[Record] 
             return None
         plain.append(record)
     return plain
+
+
+def _is_later(record: Record, event: Event, clock: RunClock) -> bool:
+    """Whether a line below an event was not printed before it, as far as times tell."""
+    moment = clock.at(event.source, record.number)
+    gap = event.moment.before(moment) if event.moment is not None and moment is not None else None
+    return gap is None or gap >= 0
 
 
 def _says_it_goes_on(run: Run, event: Event) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assistant.diagnosis.attribution import Group, Ordered
 from assistant.diagnosis.events import Tier
 from assistant.diagnosis.findings import FindingBuilder, entry_ref
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
 from assistant.verdict import Candidate, NearMiss, Unexplained
 from corpus.record import Record

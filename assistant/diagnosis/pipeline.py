@@ -11,23 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from assistant.diagnosis.attribution import Ordered, attribute, group_events, order_is_open
+from assistant.diagnosis.attribution import attribute, order_is_open
 from assistant.diagnosis.causes import CausalGraph
+from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
-from assistant.diagnosis.events import Event, Tier, build_events
+from assistant.diagnosis.dumping import mark_dumps
+from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
 from assistant.diagnosis.fingerprints import is_comparison, out_of_step
+from assistant.diagnosis.groups import Ordered, group_events
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.misses import near_misses, unexplained
+from assistant.diagnosis.numbers import nonfinite_events
+from assistant.diagnosis.peers import lost_peers, named_by_address
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
 from assistant.diagnosis.recorded import add_dumps
 from assistant.diagnosis.recovery import mark_recovered
 from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.scopes import mark_scopes
+from assistant.diagnosis.signalled import mark_signalled
 from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
+from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
 from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
@@ -80,6 +87,8 @@ class Facts:
     hung: list[Suspect]
     """Ranks that stand elsewhere while the others wait, as stacks and the runtimes' own checks say."""
     events: list[Event]
+    stall: Stall | None = None
+    """How long the run had stood still when a time limit ended it; None where it had not."""
 
 
 def diagnose(
@@ -141,7 +150,8 @@ def gather(run: Run) -> Facts:
     add_dumps(collectives, run.dumps)
     stood = read_standings(read_stacks(run.records), places, run.paths)
     hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
-    events = build_events(run, resolution.hits, episodes, places, clock)
+    numbers = nonfinite_events(run, progress, resolution.hits)
+    events = build_events(run, resolution.hits, episodes, places, clock, numbers)
     return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 
@@ -156,7 +166,11 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)
     mark_scopes(run, facts.events, facts.progress, facts.clock)
-    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes])
+    mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
+    facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
+    mark_chains(facts.events)
+    mark_signalled(run, facts.events)
+    mark_dumps(run, facts.events)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))
 
@@ -169,12 +183,12 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     status = decide_status(facts.progress, ordered)
     if status == "inconclusive" and facts.hung:
         status = "symptom-only"  # ranks were seen to wait for others; why those did not come is not in these logs
-    suspects = _suspects(facts, status, seen | set(info.ranks_seen), ordered)
+    suspects = _suspects(run, facts, status, seen | set(info.ranks_seen), ordered)
     if status == "degraded" and ordered.initiating is None:
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
         ordered.initiating = None
-    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads))
+    builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
     wants_misses = status not in {"identified", "degraded", "healthy"}
@@ -191,7 +205,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         unexplained=unexplained(run, ordered, builder),
         near_misses=misses,
         suspects=tuple(suspects),
-        fetch_next=fetch_next(run, ordered, status, suspects),
+        fetch_next=fetch_next(run, ordered, status, suspects, facts.stall, info.names),
         warnings=_warnings(run, facts, ordered),
         run=info.model_copy(update={"attempts": _attempts(info.attempts, findings)}),
         collectives=facts.collectives.table(),
@@ -208,7 +222,7 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
     return tuple(Attempt(n=attempt.n, initiating=ended.get(attempt.n)) for attempt in attempts)
 
 
-def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
+def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     if status == "healthy":
         return _unplaced(facts.events)  # a job that lives or finished waits for nobody, whatever its stacks show
@@ -219,11 +233,16 @@ def _suspects(facts: Facts, status: VerdictStatus, seen: set[int], ordered: Orde
         suspects = []
     suspects = facts.hung + suspects
     if status in {"symptom-only", "classified"} and not suspects:
-        suspects = missing_ranks(facts.places, seen) or exited_first(facts.places)
+        lost = lost_peers(facts.events, run.records, run.paths, facts.places)
+        suspects = named_by_address(missing_ranks(facts.places, seen), lost) or exited_first(facts.places)
+        if facts.stall is not None:
+            suspects = stalled_ranks(facts.stall, facts.places) + suspects
     suspects += _unplaced(facts.events)
     first = ordered.initiating
-    # How a process ended is no cause: the rank stays a suspect.
-    explained = first is not None and not (first.head is not None and first.head.ends)
+    # How a process ended, or that it stands in the kernel, is no cause: the rank stays a suspect.
+    explained = (
+        first is not None and not (first.head is not None and first.head.ends) and not stood_seconds(first.first)
+    )
     known = set(first.ranks) if first is not None and explained else set()
     # Where all ranks print the same, or a check compares ranks, the one that is seen out of step among them is news.
     compares = first is not None and is_comparison(first.first.record.text)
@@ -242,6 +261,7 @@ def _unplaced(events: Sequence[Event]) -> list[Suspect]:
 
 def _warnings(run: Run, facts: Facts, ordered: Ordered) -> tuple[str, ...]:
     warnings = [f"{item.path} was not read: {item.reason}." for item in run.unread]
+    warnings += [f"{note}." for note in run.notes]
     for source in run.sources:
         warnings += [f"{source.path}: {text}." for text in (*source.problems, *source.notes)]
     warnings += [f"{conflict}." for conflict in facts.places.conflicts]

@@ -20,11 +20,13 @@ _STEP = re.compile(
     re.I,
 )
 _BAR = re.compile(r"(\d{1,10})/(\d{1,10}) \[\d+:\d+(?::\d+)?<")
+_KERAS = re.compile(r"\d{1,9}/\d{1,9} \S")
+"""Keras' bar: batches of the epoch, so no number of a step."""
 _EPOCH = re.compile(
     r"\bepoch['\"]?\s{0,3}[:=#]?\s{0,3}\[?(\d{1,7})\]?(?:\s{0,3}[/\[]\s{0,3}(\d{1,9})(?:/\d{1,9})?)?", re.I
 )
 _LOSS = re.compile(
-    r"\b(?:lm |train_|train/)?loss['\"]?(?:\s{0,3}[:=]\s{0,3}|\s{1,3})[-+]?(?:\d|nan|inf)|\bit/s\b|\bs/it\b|samples/s|tokens/s|tok/s",
+    r"\b(?:lm |train_|train/)?loss['\"]?(?:\s{0,3}[:=]\s{0,3}|\s{1,3})['\"]?[-+]?(?:\d|nan|inf)|\bit/s\b|\bs/it\b|samples/s|tokens/s|tok/s",
     re.I,
 )
 _SERVED = re.compile(r"HTTP/[\d.]{1,3}\" 2\d\d\b|Avg prompt throughput|Decode batch|generation throughput")
@@ -168,7 +170,7 @@ def read_progress(sources: Sequence[Iterable[Record]], skip: Sequence[set[int]])
         for record in records:
             if record.number in skip[index] or record.program == "kernel" or not record.message:
                 continue
-            mark = _mark(index, record)
+            mark = mark_of(index, record)
             if mark is not None:
                 progress.marks.append(mark)
             if record.level not in {"ERROR", "FATAL"} and is_completion(record.message):
@@ -190,7 +192,8 @@ def is_weak(message: str) -> bool:
     return _WEAK_DONE.search(message) is not None
 
 
-def _mark(source: int, record: Record) -> Mark | None:
+def mark_of(source: int, record: Record) -> Mark | None:
+    """The sign of progress that a record is, if it is one."""
     message = record.message
     if record.level in {"ERROR", "FATAL", "WARNING"} or len(message) > 2000 or _LIKELY_MARK.search(message) is None:
         return None
@@ -208,4 +211,5 @@ def _mark(source: int, record: Record) -> Mark | None:
     epoch = _EPOCH.search(message)
     if epoch is not None and counts:
         return Mark(source, record.number, None, None)
-    return Mark(source, record.number, None, None) if counts and "'loss'" in message else None
+    is_loss_line = counts and ("'loss'" in message or _KERAS.match(message) is not None)
+    return Mark(source, record.number, None, None) if is_loss_line else None

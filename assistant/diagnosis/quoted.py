@@ -35,6 +35,7 @@ _LINE = re.compile(
 )
 _QUOTED = re.compile(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
+_WHOLLY_QUOTED = re.compile(r'"[^"]+"')
 _COLUMNS = re.compile(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
 _TIME = re.compile(r"time|date|\bts\b|\bat\b", re.I)
 FENCE = "```"
@@ -100,4 +101,6 @@ def quotes(record: Record, start: int) -> bool:
     """Whether a record quotes the text that starts at this position of `Record.text`."""
     if _LINE.search(record.message) is not None:
         return True
+    if _WHOLLY_QUOTED.fullmatch(record.message.strip()) is not None:
+        return False  # a logger that puts its messages in quotes
     return _QUOTED.search(record.text[max(0, start - 40) : start]) is not None

@@ -8,6 +8,7 @@ not be read is named and the rest is diagnosed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,23 +17,29 @@ from typing import BinaryIO
 from assistant.diagnosis.unfolding import unfold_source
 from assistant.logs.flightrecorder import MAX_BYTES, Dump, read_dump
 from assistant.logs.markers import MARKERS
-from assistant.logs.sources import Source, Unread, expand
+from assistant.logs.sources import Source, Unread, expand_noting
 from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record
-from index.blocks import MIB, Readable
+from index.blocks import KIB, MIB, Readable
 from index.scanner import Limits, Scanner, SourceScan
 
 WHOLE_LINES = 6_000
 """A run of at most so many lines is decoded whole."""
 MIN_RECORDS = 40
-"""Records decoded of a source at least, however many sources there are."""
+"""Records decoded of a source at least, unless there are very many sources."""
 TOTAL_RECORDS = 3_000
 """Records decoded over all sources that are not decoded whole; shared out evenly when there are many."""
+MANY = 512
+"""Sources up to which each has that share and keeps what it would keep alone."""
+FEWEST_RECORDS = 16
+"""Records decoded of one of more sources than that, unless it holds what few others do."""
 LARGE = 64 * MIB
 """Bytes from which on a source keeps less around its hits: what is decoded is bounded anyway."""
 LARGE_LIMITS = Limits(block=MIB, keep=16, keep_last=16, before=20, after=45, head=100, tail=300)
+MANY_LIMITS = Limits(before=8, after=12, head=24, tail=40, whole=16 * KIB, memory=MIB)
+"""What is kept of one of very many sources."""
 RARE = 8
 """A text that stands so few times in a source is decoded first: what decides is seldom what repeats."""
 BEFORE, AFTER, HEAD, TAIL = 6, 40, 60, 200
@@ -67,6 +74,8 @@ class Run:
     unread: list[Unread]
     matcher: Matcher
     catalogue: Catalogue
+    notes: list[str] = field(default_factory=list)
+    """What was passed over in the directories and archives that were given."""
 
     @cached_property
     def paths(self) -> list[str]:
@@ -119,15 +128,19 @@ def read_run(
     progress: ProgressCallback | None = None,
 ) -> Run:
     """Scan all inputs; raises FirstfaultError (exit 2) when nothing can be read."""
-    sources, unread = expand(paths, stdin)
+    sources, unread, notes = expand_noting(paths, stdin)
     sources.sort(key=_rotation)
     matcher = Matcher(catalogue.heads.values(), catalogue.literals)
     scanner = Scanner(matcher, MARKERS, cache_dir=catalogue.cache_dir)
     read: list[ReadSource] = []
+    many = MANY_LIMITS if len(sources) > MANY else None
     for source in sources:
         try:
-            reader = _read_dump if source.is_dump else _read_source
-            read.append(reader(source, scanner, len(read), progress))
+            if source.is_dump:
+                read.append(_read_dump(source, scanner, len(read), progress))
+            else:
+                limits = many or (LARGE_LIMITS if (source.size_hint or 0) > LARGE else Limits())
+                read.append(_read_source(source, scanner, len(read), limits, progress))
         except OSError as error:
             unread.append(Unread(source.path, error.strerror or str(error)))
     if not read:
@@ -135,14 +148,25 @@ def read_run(
         raise FirstfaultError(
             f"Nothing could be read ({reasons}).", "Name a log file, a directory with logs, or pipe a log in."
         )
-    run = Run(read, unread, matcher, catalogue)
-    small = sum(item.scan.lines for item in read) <= WHOLE_LINES
-    budget = WHOLE_LINES if small else max(MIN_RECORDS, TOTAL_RECORDS // len(read))
-    for index, item in enumerate(run.sources):
+    run = Run(read, unread, matcher, catalogue, notes)
+    for index, (item, budget) in enumerate(zip(read, _budgets(read), strict=True)):
         item.records = _decode(item, budget)
         if item.whole:
             unfold_source(item, scanner, matcher, index)
     return run
+
+
+def _budgets(read: Sequence[ReadSource]) -> list[int]:
+    """How many records of each source are decoded."""
+    if sum(item.scan.lines for item in read) <= WHOLE_LINES:
+        return [WHOLE_LINES] * len(read)
+    if len(read) <= MANY:
+        return [max(MIN_RECORDS, TOTAL_RECORDS // len(read))] * len(read)
+    # Most of thousands of ranks tell the same; the one that tells something else is read as ever.
+    holders = Counter(atom for item in read for atom in item.scan.tallies)
+    return [
+        MIN_RECORDS if any(holders[atom] <= RARE for atom in item.scan.tallies) else FEWEST_RECORDS for item in read
+    ]
 
 
 class _Bounded:
@@ -169,7 +193,9 @@ def _rotation(source: Source) -> tuple[str, int]:
     return (found.group("base"), -int(found.group("number"))) if found else (source.path, 0)
 
 
-def _read_source(source: Source, scanner: Scanner, index: int, progress: ProgressCallback | None) -> ReadSource:
+def _read_source(
+    source: Source, scanner: Scanner, index: int, limits: Limits, progress: ProgressCallback | None
+) -> ReadSource:
     callback = None
     if progress is not None:
         report = progress
@@ -180,7 +206,6 @@ def _read_source(source: Source, scanner: Scanner, index: int, progress: Progres
     with source.open() as opened:
         whole = source.size_hint if not source.compressed and source.encoding == "utf-8" else None
         stream = opened if whole is None else _Bounded(opened, whole)
-        limits = LARGE_LIMITS if (source.size_hint or 0) > LARGE else Limits()
         scan = scanner.scan(stream, source=index, limits=limits, progress=callback)
         problems = list(getattr(opened, "problems", ()))
         encoding = getattr(opened, "encoding", "utf-8")
@@ -240,9 +265,10 @@ def _decode(source: ReadSource, budget: int) -> list[Record]:
         interest.update(lines)
     rare = {hit.record.number for hit in scan.hits if scan.tallies[hit.atom].count <= RARE}
     first = _fit(_around(rare), budget // 2)
-    ends = [(1, HEAD + 1), (max(1, scan.lines - TAIL), scan.lines + 1)]
-    rest = _without(_merge([*ends, *_around(interest)]), first)
     room = budget - sum(stop - start for start, stop in first)
+    head, tail = min(HEAD, room // 3), min(TAIL, room // 2)
+    ends = [(1, head + 1), (max(1, scan.lines - tail), scan.lines + 1)]
+    rest = _without(_merge([*ends, *_around(interest)]), first)
     records: list[Record] = []
     for start, stop in sorted([*first, *_fit(rest, room)]):
         records.extend(scan.windows.records(start, stop))

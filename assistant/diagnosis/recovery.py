@@ -20,8 +20,6 @@ from assistant.logs.clock import Moment, RunClock
 
 _ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 FEWEST_WAITERS = 2
-DISORDER_S = 5.0
-"""A stamp so much earlier than one above it says that a file is not in the order of time."""
 
 
 def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
@@ -33,7 +31,7 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
         if event.head is not None:
             own.setdefault((event.head.id, event.source), set()).add(event.line)
     progress = replace(progress, done=last_words(progress.done, events))
-    disordered = _disordered(clock)
+    disordered = {index for index, source in enumerate(clock.sources) if source.is_disordered}
     later = _LaterMarks(progress, clock)
     for event in events:
         if not event.unrelated:
@@ -57,21 +55,6 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
     if not any(event.tier <= Tier.ERROR_LINE and not event.recovered for event in current):
         for event in events:
             event.recovered = event.recovered or event.superseded
-
-
-def _disordered(clock: RunClock) -> set[int]:
-    """Sources whose lines are not in the order of their times."""
-    found = set()
-    for index, source in enumerate(clock.sources):
-        latest = None
-        for moment in source.moments:
-            if moment.axis != "wall":
-                continue
-            if latest is not None and moment.seconds < latest - DISORDER_S:
-                found.add(index)
-                break
-            latest = moment.seconds if latest is None else max(latest, moment.seconds)
-    return found
 
 
 def _made_before(event: Event, progress: Progress, clock: RunClock) -> set[int]:
@@ -156,13 +139,19 @@ class _LaterMarks:
 
     def elsewhere(self, sources: frozenset[int], moment: Moment, gap: float) -> int:
         """How many signs outside of these sources are more than `gap` seconds after a moment."""
-        after = moment.seconds + gap
+        after = moment.seconds + moment.late + gap
         mine = (self._own.get((moment.axis, source), []) for source in sources)
         return _count_after(self._all.get(moment.axis, []), after) - sum(_count_after(own, after) for own in mine)
 
 
 def _count_after(seconds: Sequence[float], after: float) -> int:
     return len(seconds) - bisect_right(seconds, after)
+
+
+def _ends_later(event: Event) -> bool:
+    """Whether an event tells of an end that comes after a time of grace, so that further steps prove nothing."""
+    is_told = event.head is not None and (event.head.announces or "CANCELLED AT" in event.record.text)
+    return is_told and not event.runs_again
 
 
 def _survived(
@@ -175,8 +164,10 @@ def _survived(
     *,
     at_end: bool,
 ) -> bool:
-    is_notice = event.head is not None and event.head.announces
-    if not is_notice and progress.goes_on_after(event.source, event.line, ignoring=own):
+    is_notice = _ends_later(event)
+    # What stands below a line says nothing where nobody knows when that line was printed.
+    is_adrift = event.line in clock.sources[event.source].adrift
+    if not is_notice and not is_adrift and progress.goes_on_after(event.source, event.line, ignoring=own):
         return True
     for source, record in progress.done:
         if source == event.source and record.number > event.line:
@@ -189,6 +180,6 @@ def _survived(
     for source, record in progress.done:
         moment = clock.at(source, record.number)
         gap = event.moment.before(moment) if moment is not None and source != event.source else None
-        if gap is not None and gap > 0:
+        if gap is not None and gap > event.moment.late:
             return True
     return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from assistant.diagnosis.attribution import Ordered
 from assistant.diagnosis.events import Event
+from assistant.diagnosis.groups import Ordered
+from assistant.diagnosis.names import names_of
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.skew import Skew, is_certain
@@ -85,6 +86,7 @@ def run_info(
         versions=_versions(run),
         skew_s={host: round(known.ahead_s, 1) for host, known in differ.items()},
         skew_error_s={host: round(known.error_s, 1) for host, known in differ.items()},
+        names=names_of(run, places),
         sampled=() if whole else ("last_step", "ranks_seen", "hosts", "versions"),
     )
 
@@ -98,9 +100,9 @@ def _ranks(run: Run, places: Places, events: Sequence[Event]) -> set[int]:
         if index in places.source_rank:
             ranks.add(places.source_rank[index])
         for record in records:
-            if record.rank is not None:
+            if record.rank is not None and index not in places.teed:
                 ranks.add(record.rank)
-            elif record.gpu is not None or record.task is not None:
+            elif record.rank is not None or record.gpu is not None or record.task is not None:
                 rank = places.rank_of(index, record)
                 if rank is not None:
                     ranks.add(rank)

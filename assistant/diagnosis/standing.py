@@ -83,6 +83,8 @@ class Stood:
     """The first frame below it that is the program's own."""
     place: str
     process: str
+    group: str | None = None
+    """The process group of a call that the watchdog printed; calls are compared within one."""
 
 
 def read_standings(stacks: Sequence[ProcessStack], places: Places, paths: Sequence[str]) -> list[Stood]:
@@ -102,7 +104,7 @@ def read_standings(stacks: Sequence[ProcessStack], places: Places, paths: Sequen
         if rank is None and stack.pid is None:
             key = (*key, stack.record.number)
         place = f"{paths[stack.source]}:{main.record.number}"
-        found[key] = Stood(rank, host, kind, frame, caller, place, process)
+        found[key] = Stood(rank, host, kind, frame, caller, place, process, stack.group)
     ranked = {key: stood for key, stood in found.items() if stood.rank is not None}
     # Beside stacks whose rank is known, those of nobody's are most often the same processes once more.
     return list((ranked if len(ranked) > 1 else found).values())
@@ -163,7 +165,8 @@ def stack_suspects(stood: Sequence[Stood]) -> list[Suspect]:
     elsewhere = [one for one in stood if one.kind not in WAITING]
     if waiting and elsewhere and (len(elsewhere) <= len(waiting) or len(elsewhere) == 1):
         return [_suspect(one, waiting, "busy") for one in elsewhere[:MAX_SUSPECTS]]
-    if not elsewhere and len(waiting) > 2:
+    # Pipelines and data-parallel groups wait in calls of their own, rightly.
+    if not elsewhere and len(waiting) > 2 and len({one.group for one in waiting}) == 1 and waiting[0].group != "":
         calls = Counter(_call(one) for one in waiting)
         usual, count = calls.most_common(1)[0]
         odd = [one for one in waiting if _call(one) != usual]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.diagnosis.attribution import Group, Ordered
 from assistant.diagnosis.findings import strength_of
+from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.progress import Progress
 from assistant.verdict import VerdictStatus
 

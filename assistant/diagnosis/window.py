@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -19,6 +19,8 @@ from corpus.record import Record
 
 GRACE_S = 120.0
 """A node event this long before the first or after the last record of a job is still its own."""
+ZONE_STEP_S, WIDEST_ZONE_S = 1_800.0, 14 * 3_600.0
+"""Clocks of two zones differ by whole half hours, and by so many at most."""
 KERNEL_SHARE = 0.6
 """A source most of whose records the kernel wrote is a kernel log."""
 
@@ -51,7 +53,7 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places)
         if (
             ended is not None
             and event.moment is not None
@@ -69,12 +71,35 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             continue
         early = span[0].seconds - event.moment.seconds
         late = event.moment.seconds - span[1].seconds
-        if early > GRACE_S:
+        shift = _other_zone(run, event, events, job) if max(early, late) > GRACE_S and not foreign else None
+        if shift is not None:
+            event.unplaced = (
+                f"one log names its time zone and the other does not; {abs(shift) / 3600:g} hours"
+                f" {'later' if shift > 0 else 'earlier'} it would be just before an error of the job"
+            )
+        elif early > GRACE_S:
             event.unrelated = f"{_length(early)} before the first record of the job"
         elif late > GRACE_S:
             event.unrelated = f"{_length(late)} after the last record of the job"
         elif foreign:
             event.unrelated = foreign
+
+
+def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
+    """Seconds by which a zone that only one of two logs names may put a node event just before an error of the job."""
+    stamp = event.record.time
+    if stamp is None or stamp.kind != "absolute" or event.moment is None:
+        return None
+    for other in events:
+        theirs = other.record.time
+        is_error = other.source in job and not other.kernel and other.tier <= Tier.CONSEQUENCE and not other.quiet
+        if not is_error or theirs is None or theirs.kind != "absolute" or theirs.zoned == stamp.zoned:
+            continue
+        gap = event.moment.before(other.moment) if other.moment is not None else None
+        shift = round(gap / ZONE_STEP_S) * ZONE_STEP_S if gap is not None else 0.0
+        if gap is not None and 0 < abs(shift) <= WIDEST_ZONE_S and -1.0 <= gap - shift <= GRACE_S:
+            return shift
+    return None
 
 
 _POD = re.compile(r"\bpods?/([\w.\-]+)")
@@ -85,13 +110,35 @@ def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) ->
     texts = [path for path in run.paths] + [
         record.container for index in job for record in run.sources[index].records if record.container is not None
     ]
+    has_own_fault = any(event.source in job and _is_own_fault(event) for event in events)
     for event in events:
         found = _POD.search(event.record.text)
         if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
             continue
         pod = found.group(1)
-        if not any(pod in text or text in pod for text in texts if text and len(text) > 3):
+        known = any(pod in text or text in pod for text in texts if text and len(text) > 3)
+        # What keeps a member of the job away explains only a wait for it, never a fault that the others have themselves.
+        if not known and (has_own_fault or not any(is_sibling(pod, text) for text in texts)):
             event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+def _is_own_fault(event: Event) -> bool:
+    """Whether an event of the job's own logs may be where it began."""
+    may_begin = event.head is None or event.head.role == "initiating"
+    return event.tier <= Tier.EXCEPTION and may_begin and not event.quiet
+
+
+_INDEXED = re.compile(
+    r"^(?P<job>[a-z0-9][a-z0-9.\-]*?)-(?:(?:master|worker|launcher|chief|ps|evaluator|leader|head|node|replica|server)-)?\d{1,5}$"
+)
+_FILE_END = re.compile(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
+
+
+def is_sibling(pod: str, known: str) -> bool:
+    """Whether two pods (or the file of one) are numbered members of one job: its worker 0 beside its master."""
+    mine = _INDEXED.match(pod)
+    other = _INDEXED.match(_FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1]))
+    return mine is not None and other is not None and mine.group("job") == other.group("job")
 
 
 def platform_sources(run: Run) -> set[int]:
@@ -181,6 +228,18 @@ def _foreign_pid(event: Event, places: Places) -> str:
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
     return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _foreign_gpu(event: Event, places: Places) -> str:
+    """Why an Xid is another job's, if it is: every GPU of this one is known, and it names none of them."""
+    is_gpu = event.kernel and "NVRM:" in event.record.text and "SXid" not in event.record.text
+    address = pci_address(event) if is_gpu and event.rank is None else ""
+    mapped = set(places.rank_of_bus.values())
+    if not address or places.world_size is None or len(mapped) < places.world_size:
+        return ""
+    if any(known == address for _, known in places.rank_of_bus):
+        return ""
+    return f"the GPU at PCI address {address} is none of those that the job's own NCCL lines name"
 
 
 def _length(seconds: float) -> str:

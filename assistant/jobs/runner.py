@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from assistant.jobs.keeping import KeptOutput
+from corpus.errors import FirstfaultError
 
 KEPT_RUNS: Final = 8
 CHUNK: Final = 1 << 16
@@ -38,10 +39,14 @@ class JobOutcome:
 
 
 def run_job(words: Sequence[str], log: Path) -> JobOutcome:
-    """Run a command, pass its output on, and keep it in `log`."""
+    """Run a command, pass its output on, and keep it in `log`; raises FirstfaultError where that cannot be written."""
     # Unbuffered, or the last lines of a Python job die with it and stdout falls behind stderr.
     env = {"PYTHONUNBUFFERED": "1", **os.environ}
-    kept = KeptOutput(log)
+    try:
+        kept = KeptOutput(log)
+    except OSError as error:
+        what = f"The job was not started, because its output cannot be kept in {log}: {error.strerror}."
+        raise FirstfaultError(what, "Name a file you can write with --log.") from error
     try:
         job = subprocess.Popen(list(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=env)
     except OSError as error:

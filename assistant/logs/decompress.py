@@ -12,7 +12,7 @@ import lzma
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,6 +29,10 @@ _MAGIC = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
 )
+RESCUED = 512
+"""Bytes that are decompressed at once near damage; so many before it may be lost."""
+KEPT = 8 * MIB
+"""Compressed bytes that are kept of an input that cannot be read again."""
 TAR_MAGIC = slice(257, 262)
 ARCHIVES = frozenset({"tar", "zip"})
 SNIFF = 8192
@@ -76,8 +80,11 @@ class Prefixed(io.RawIOBase):
     """A stream some of whose bytes were already read; counts what went through it, and closes what it owns."""
 
     def __init__(self, start: bytes, rest: Input, owned: Closeable | None = None) -> None:
+        self._first = start
         self._start = start
         self._rest = rest
+        self._origin = _position(rest)
+        self._kept: bytearray | None = None if self._origin is not None else bytearray()
         self._owned = owned
         self.keeps: object = None
         """Something that must live as long as this."""
@@ -96,7 +103,25 @@ class Prefixed(io.RawIOBase):
         else:
             size = self._rest.readinto(buffer) or 0
         self.count += size
+        if self._kept is not None:
+            self._kept += memoryview(buffer)[:size]
+            if len(self._kept) > KEPT:
+                self._kept = None
         return size
+
+    def again(self, start: int, stop: int) -> Iterator[bytes]:
+        """The bytes of this stream between two positions once more, or nothing where they cannot be had; ends the stream."""
+        if self._kept is not None:
+            yield bytes(self._kept[start:stop])
+        elif self._origin is not None:
+            yield self._first[start:stop]
+            first = len(self._first)
+            self._rest.seek(self._origin + max(0, start - first))  # type: ignore[attr-defined]
+            left = stop - max(start, first)
+            view = memoryview(bytearray(64 * KIB))
+            while left > 0 and (size := self._rest.readinto(view[:left])):
+                yield bytes(view[:size])
+                left -= size
 
     def close(self) -> None:
         """Close the stream below, if this one owns it."""
@@ -104,6 +129,11 @@ class Prefixed(io.RawIOBase):
             self._owned.close()
             self._owned = None
         super().close()
+
+
+def _position(stream: object) -> int | None:
+    """Where a stream stands that can be read again from there; None for pipes and members of archives."""
+    return stream.tell() if isinstance(stream, io.IOBase) and stream.seekable() else None
 
 
 class Owner:
@@ -168,9 +198,15 @@ _DECODERS: dict[str, tuple[Callable[[], _Decoder], int]] = {
 class _Unpacker:
     """Decompresses members one after the other; everything that was decoded is given before an error is raised."""
 
-    def __init__(self, kind: str, raw: Input) -> None:
+    def __init__(self, kind: str, raw: Prefixed) -> None:
         self._make, size = _DECODERS[kind]
+        self._kind = kind
         self._raw = raw
+        self._began = 0
+        """Where the current member starts in the compressed bytes, and ..."""
+        self._given = 0
+        """... how many bytes of it came out."""
+        self._rescue: Iterator[bytes] | None = None
         self._chunk = memoryview(bytearray(size))
         self._input = b""
         self._decoder: _Decoder | None = None
@@ -186,6 +222,8 @@ class _Unpacker:
         return size
 
     def _next(self) -> bytes:
+        if self._rescue is not None:
+            return next(self._rescue)
         while True:
             decoder = self._decoder
             if not self._input and (decoder is None or decoder.needs_input):
@@ -200,14 +238,41 @@ class _Unpacker:
                     self._input = b""
                     continue  # padding, as tape archives have it
                 decoder = self._decoder = self._make()
-            data = decoder.decompress(self._input, OUTPUT)
+                self._began, self._given = self._raw.count - len(self._input), 0
+            try:
+                data = decoder.decompress(self._input, OUTPUT)
+            except failures() as error:
+                self._rescue = self._rescued(error)
+                return next(self._rescue)
             self._input = b""
+            self._given += len(data)
             if decoder.eof:
                 self._input = decoder.unused_data
                 self._decoder = None
                 self._members += 1
             if data:
                 return data
+
+    def _rescued(self, error: BaseException) -> Iterator[bytes]:
+        """What a slower decoder still gives of a damaged gz member, then the error: the fast one loses what it holds."""
+        if self._kind == "gz":
+            decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            skipped = 0
+            try:
+                for packed in self._raw.again(self._began, self._raw.count):
+                    left = packed
+                    while left or decoder.unconsumed_tail:
+                        data = decoder.decompress(left, RESCUED if skipped >= self._given else 64 * KIB)
+                        left = decoder.unconsumed_tail
+                        news = data[max(0, self._given - skipped) :]
+                        skipped += len(data)
+                        if news:
+                            yield news
+                        if decoder.eof or not (data or left):
+                            break
+            except (zlib.error, OSError):
+                pass
+        raise error
 
 
 def failures() -> tuple[type[BaseException], ...]:

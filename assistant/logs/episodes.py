@@ -140,7 +140,7 @@ def _without_headlines(episodes: Sequence[Episode]) -> list[Episode]:
             episode.kind == "error"
             and _HEADLINE.search(episode.decisive.message) is not None
             and following is not None
-            and len(following.lines) > 1
+            and (len(following.lines) > 1 or (following.kind == "exception" and following.stream == episode.stream))
             and following.first <= episode.last + HEADLINE_DISTANCE
         )
         if not announces:

@@ -44,6 +44,12 @@ def share_over_parts(places: Places, paths: Sequence[str]) -> None:
                 known[index] = next(iter(values))  # type: ignore[assignment]
 
 
+def first_parts(paths: Sequence[str]) -> list[int]:
+    """For each source the first one of the same rotated log; sources are in the order in which they were written."""
+    first: dict[str, int] = {}
+    return [first.setdefault(_ROTATED.sub("", path), index) for index, path in enumerate(paths)]
+
+
 def doubt_names(places: Places, paths: Sequence[str]) -> None:
     """`worker_7` alone may be a loader or a replica; without a world size only a full row of such files is ranks."""
     if places.world_size is not None:
@@ -95,7 +101,9 @@ def hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
             match = found.group(1) if found else None
-        if match is None and index in places.source_rank and places.source_rank[index] not in places.host_of_rank:
+        is_rank = index in places.source_rank and _SURE_NAME.search(name) is not None
+        # What stands before `worker-1` is the job's name as often as a host's.
+        if match is None and is_rank and places.source_rank[index] not in places.host_of_rank:
             match = _host_in_name(PurePosixPath(name).stem)
         if match is None and (node := _NODE_GPU.match(PurePosixPath(name).stem)) is not None:
             match = node.group("host")

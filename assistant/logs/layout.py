@@ -32,6 +32,8 @@ _WORLD = re.compile(
     r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b|rank (\d{1,9}) in world size (\d{1,9})"
 )
 _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
+_TWICE = re.compile(r"\[rank(\d{1,6})\]:\[rank(\d{1,6})\]:")
+_LOCAL_RANK = re.compile(r"\blocal_rank[ =:]{1,2}(\d{1,4})\b")
 _TABLE_RANK = re.compile(r"^rank\s+: (\d{1,9}) \(local_rank: (\d{1,9})\)")
 _TABLE_HOST = re.compile(r"^host\s+: ([\w.\-]+)")
 _STARTED = re.compile(r"\brank[ =:]{1,2}(\d{1,6})\b.{0,60}?\bhost[ =:]{1,2}([\w.\-]+)")
@@ -71,6 +73,9 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
         message = record.message
         for placed in read_mapping(record):
             _take(places, placed, own_ranks)
+            _read_tee(places, source, record, placed.rank if placed.is_own else None)
+        if message is not record.text and (twice := _TWICE.match(record.text)) is not None:
+            _keep_tee(places, source, int(twice.group(1)), int(twice.group(2)))
         if record.rank is not None:
             prefix_ranks.add(record.rank)
             _seen_together(places, record)
@@ -91,7 +96,25 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
         if "host" in message and "rank" in message:
             _read_started(places, record)
         table.read(record)
+    teed = places.teed.get(source, {})
+    if all(local == rank for local, rank in teed.items()):
+        places.teed.pop(source, None)
     _compare_with_name(places, source, prefix_ranks, own_ranks)
+
+
+def _read_tee(places: Places, source: int, record: Record, own: int | None) -> None:
+    """A program that says its ranks behind a prefix with the local one was printed through a launcher's tee."""
+    if own is None or record.rank is None or own == record.rank:
+        return
+    local = _LOCAL_RANK.search(record.message)
+    if local is not None and int(local.group(1)) == record.rank:
+        _keep_tee(places, source, record.rank, own)
+
+
+def _keep_tee(places: Places, source: int, local: int, rank: int) -> None:
+    """Keep the rank of a local one; where hosts share a file, a local rank may be several's and is then nobody's."""
+    known = places.teed.setdefault(source, {})
+    known[local] = rank if known.get(local, rank) == rank else None
 
 
 def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:

@@ -15,7 +15,7 @@ from corpus.record import Record
 
 MAX_RANKS = 100_000
 
-_RAY_WORKER = re.compile(r"\(node_id=\w+, ip=([\w.\-:]+), pid=(\d{1,10})\) world_rank=(\d{1,6})")
+_RAY_WORKER = re.compile(r"\((?:node_id=\w+, )?ip=([\w.\-:]+), pid=(\d{1,10})\) world_rank=(\d{1,6})")
 _MPIRUN = re.compile(r"noticed that process rank (\d{1,6}) with PID (\d{1,10}) on node ([\w.\-]+)")
 _SRUN = re.compile(r"srun: error: ([\w.\-]+): task (\d{1,6}): ")
 _SPAWNED = re.compile(r"process (\d{1,10}) spawned with command: .{1,2000}--local_rank[=' ,]{1,4}(\d{1,4})\b")

@@ -50,6 +50,12 @@ ERROR_MARKERS = (
 
 RUN_MARKERS = (
     b"cudaDev ",
+    b"loss nan",
+    b"loss: nan",
+    b"loss=nan",
+    b"loss: NaN",
+    b"loss=NaN",
+    b"loss': nan",
     b"world_size",
     b"world size",
     b"nranks",
@@ -61,8 +67,10 @@ RUN_MARKERS = (
     b"(most recent call first)",
     b'): "MainThread"',
     b"CollectiveFingerPrint(",
+    b"*** SIG",
+    b"Stack trace of the failed collective:",
     b"launched up to operation",
 )
-"""Markers of facts about the run: places, world size, attempts, collective state, stacks."""
+"""Markers of facts about the run: places, world size, attempts, numbers, collective state, stacks."""
 
 MARKERS = ERROR_MARKERS + RUN_MARKERS

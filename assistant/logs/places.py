@@ -44,12 +44,15 @@ class Places:
     pids: set[int] = field(default_factory=set)
     source_rank: dict[int, int] = field(default_factory=dict)
     source_host: dict[int, str] = field(default_factory=dict)
+    teed: dict[int, dict[int, int | None]] = field(default_factory=dict)
+    """Sources whose `[rankN]:` is a launcher's and gives the local rank, with the ranks of those."""
     conflicts: list[str] = field(default_factory=list)
 
     def rank_of(self, source: int, record: Record) -> int | None:
         """The rank that printed a record, as far as anything says."""
         if record.rank is not None:
-            return record.rank
+            is_local = source in self.teed and record.local_rank is None
+            return self.teed[source].get(record.rank) if is_local else record.rank
         if record.task is not None:
             return record.task
         host = record.host or self.source_host.get(source)

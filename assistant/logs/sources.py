@@ -31,6 +31,7 @@ from assistant.logs.decompress import (
 )
 from assistant.logs.flightrecorder import looks_like_dump
 from assistant.logs.names import is_no_log, natural_key
+from assistant.logs.skipped import Skipped
 from assistant.logs.streams import Source, SourceStream, Unread
 from assistant.logs.textual import binary_reason, encoding_of
 from corpus.errors import FirstfaultError
@@ -64,6 +65,15 @@ class NothingReadable(FirstfaultError):
 
 def expand(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[list[Source], list[Unread]]:
     """Find all sources. Raises NothingReadable when there is none."""
+    sources, unread, _ = expand_noting(paths, stdin)
+    return sources, unread
+
+
+def expand_noting(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[list[Source], list[Unread], list[str]]:
+    """The same, and what was passed over in directories and archives, a sentence for each.
+
+    An empty file stays a source, because its name may tell of a rank that printed nothing.
+    """
     finder = _Finder(Caps())
     if not paths and stdin is not None:
         finder.add_pipe(STDIN_NAME, stdin)
@@ -76,12 +86,16 @@ def expand(paths: Sequence[str], stdin: BinaryIO | None = None) -> tuple[list[So
     if len(empty) == len(finder.sources):
         finder.unread += empty
         raise _nothing(paths, finder)
-    return finder.sources, finder.unread
+    for source in empty:
+        finder.skipped.add(finder.places.get(source.path, ""), "empty", source.path)
+    return finder.sources, finder.unread, finder.skipped.notes()
 
 
 def _nothing(paths: Sequence[str], finder: _Finder) -> NothingReadable:
     reasons = [f"{item.path}: {item.reason}" for item in finder.unread[:5]]
-    reasons += [f"{path}: there are no logs in this directory" for path in finder.bare_directories[:5]]
+    for path in finder.bare_directories[:5]:
+        why = finder.skipped.told_of(path)
+        reasons.append(f"{path}: there are no logs in this directory" + (f", {why}" if why else ""))
     if not reasons:
         reasons = ["nothing was named and nothing was piped in" if not paths else "there is nothing to read"]
     return NothingReadable(
@@ -96,6 +110,10 @@ class _Finder:
         self.sources: list[Source] = []
         self.unread: list[Unread] = []
         self.bare_directories: list[str] = []
+        self.skipped = Skipped()
+        self.places: dict[str, str] = {}
+        """The directory or archive that a source was found in."""
+        self._within = ""
         self._caps = caps
         self._seen: set[tuple[int, int]] = set()
 
@@ -127,8 +145,10 @@ class _Finder:
 
     def _add_directory(self, top: str) -> None:
         before = len(self.sources), len(self.unread)
+        self._within = top
         for path, status in self._walk(top):
             self._add_file(os.path.relpath(path, top), path, status, is_named=False)
+        self._within = ""
         if (len(self.sources), len(self.unread)) == before:
             self.bare_directories.append(top)
 
@@ -147,6 +167,7 @@ class _Finder:
             for name in sorted(files, key=natural_key):
                 path = os.path.join(folder, name)  # noqa: PTH118  # a hundred thousand Path objects are slow
                 if is_no_log(name):
+                    self.skipped.add(top, "name", os.path.relpath(path, top))
                     continue
                 try:
                     found = Path(path).stat()
@@ -213,7 +234,10 @@ class _Finder:
         if reason:
             if is_named:
                 self.unread.append(Unread(shown, reason))
+            else:
+                self.skipped.add(self._within, "binary", shown)
             return
+        self.places[shown] = self._within
         self.sources.append(
             Source(shown, opener, None if layers else size, bool(layers), encoding_of(start), is_dump=is_dump)
         )
@@ -246,6 +270,7 @@ class _Finder:
             self.unread.append(Unread(shown, f"is an archive {depth + 1} levels deep"))
             return
         before = len(self.sources), len(self.unread)
+        outer, self._within = self._within, self._within or shown
         members: list[Member] = []
         try:
             # All are listed before one is read: a nested archive reads from the same pass.
@@ -256,6 +281,7 @@ class _Finder:
             self.unread.append(Unread(shown, f"has more than {MOST_MEMBERS:,} members; the rest was left out"))
         for member in members[:MOST_MEMBERS]:
             self._add_member(f"{shown}!{member.name}", member, depth)
+        self._within = outer
         if (len(self.sources), len(self.unread)) == before:
             self.unread.append(Unread(shown, "there are no logs in this archive"))
 
@@ -273,6 +299,7 @@ class _Finder:
 
     def _add_member(self, shown: str, member: Member, depth: int) -> None:
         if is_no_log(member.name.rpartition("/")[2]):
+            self.skipped.add(self._within, "name", shown)
             return
         self._add_content(shown, member.start, member.open, size=member.size, is_named=False, depth=depth + 1)
 

@@ -2,9 +2,13 @@
 
 Reads the text forms of py-spy (`Process 12: ...`, `Thread 12 (idle): "MainThread"`),
 CPython's faulthandler (`Thread 0x... (most recent call first):`), gdb and pstack
-(`Thread 1 (LWP 12):`, `#0  0x... in read ()`), and Linux's `/proc/PID/stack`
-(`[<0>] rpc_wait_bit_killable+0x24/0xb0`). What they mean is decided in
-`assistant.diagnosis.standing`.
+(`Thread 1 (LWP 12):`, `#0  0x... in read ()`), Linux's `/proc/PID/stack`
+(`[<0>] rpc_wait_bit_killable+0x24/0xb0`), the signal handlers of glog and abseil
+(`*** SIGABRT received ...`, `@ 0x... read()`), PyTorch's own (`SIGABRT(6), PID: 12,
+Thread 12:`, `frame #0: read + 0x12 (...)`), and the calls that its watchdog prints
+of a collective that timed out (`#0 all_reduce from file.py:2810`). Stacks of
+exceptions (`Exception raised from ...`) are of the thread that threw, and are left
+out. What stacks mean is decided in `assistant.diagnosis.standing`.
 """
 
 from __future__ import annotations
@@ -35,6 +39,23 @@ _GDB_FRAME = re.compile(
     r"^#\d{1,4}\s{1,4}(?:0x[0-9a-fA-F]{1,16} in )?(\S.{0,400}?) ?\(.{0,2000}\)(?: (?:at|from) (\S{1,400}))?$"
 )
 _KERNEL_FRAME = re.compile(r"^\[<[0-9a-fA-F]{0,16}>\] ([\w.]{1,120})\+0x")
+_SIGNALLED = re.compile(
+    r"(?:^|[:\]] )\*\*\* SIG[A-Z0-9]{2,8} (?:received at time=\d{1,20}\b|\(@0x[0-9a-fA-F]{1,16}\) received by PID (\d{1,10}) )"
+)
+_SIGNALLED_THREAD = re.compile(r"^SIG[A-Z0-9]{2,8}\(\d{1,3}\), PID: (\d{1,10}), Thread (\d{1,10}):")
+_AT_FRAME = re.compile(
+    r"(?:^|[:\]] |PC: )@\s{1,6}0x[0-9a-fA-F]{1,16}(?:\s{1,16}(?:\d{1,12}|\(unknown\)))?\s{1,8}(\S.{0,400})$"
+)
+_NUMBERED_FRAME = re.compile(
+    r"^frame #\d{1,4}: (\S.{0,2000}?) \+ 0x[0-9a-fA-F]{1,16} \(0x[0-9a-fA-F]{1,16} in (\S{1,400})\)"
+)
+_CALLED = "Stack trace of the failed collective:"
+_CALL_FRAME = re.compile(r"^#\d{1,4} (\S.{0,200}?) from (\S.{0,400}?):(\d{1,7})$")
+_PROCESS_GROUP = re.compile(r"\[PG (?:ID )?\d{1,15} PG GUID ([\w.\-]{1,40})")
+_HANDLING = re.compile(
+    r"^(?:\(unknown\)|<unknown function>|__restore_rt|(?:__GI_)?(?:raise|abort|gsignal|__pthread_kill_implementation)\b|c10::FatalSignalHandler::|absl::\S*(?:WriteFailureInfo|AbslFailureSignalHandler)|google::)"
+)
+"""Frames of the handler that prints a stack, or without a name: none of them says what the program did."""
 _RANK_ARGUMENT = re.compile(r"(?:--(local[_-])?rank[= ]|\b(LOCAL_)?RANK=)(\d{1,6})\b")
 _HINTS = (
     "Thread ",
@@ -48,6 +69,8 @@ _HINTS = (
     "[process ",
     "Current ",
     "Fatal ",
+    "SIG",
+    _CALLED,
 )
 
 
@@ -85,6 +108,8 @@ class ProcessStack:
     rank: int | None = None
     """As its command line says; a prefix or a file name is looked up by the caller."""
     local_rank: int | None = None
+    group: str | None = None
+    """The process group of the collective whose call it is; None where it is no such call."""
     threads: list[Thread] = field(default_factory=list)
 
     @property
@@ -104,20 +129,35 @@ def read_stacks(sources: Sequence[Iterable[Record]]) -> list[ProcessStack]:
     found: list[ProcessStack] = []
     for index, records in enumerate(sources):
         readers: dict[tuple[object, ...], _Reader] = {}
+        groups: dict[tuple[object, ...], str] = {}
         threads = 0
+        opened: tuple[object, ...] | None = None
         for record in records:
-            stream = (record.host, *record.stream)
+            stream: tuple[object, ...] = (record.host, *record.stream)
+            if record.time is not None or record.level is not None or any(part is not None for part in stream):
+                opened = stream if _CALLED in record.message or "*** SIG" in record.message else None
+            elif opened is not None:
+                stream = opened  # written with the line above, which alone has a prefix
             reader = readers.get(stream)
             if reader is None:
-                if not record.message.startswith(_HINTS):
+                if not record.message.startswith(_HINTS) and "*** SIG" not in record.message:
+                    _note_group(groups, stream, record)
                     continue
                 reader = readers[stream] = _Reader(index)
+            _note_group(groups, stream, record)
+            reader.group = groups.get(stream)
             threads += reader.read(record)
             if threads > MAX_THREADS:
                 break
         for reader in readers.values():
             found += [dump for dump in reader.dumps if dump.main is not None]
     return found
+
+
+def _note_group(groups: dict[tuple[object, ...], str], stream: tuple[object, ...], record: Record) -> None:
+    """The process group that the watchdog of a stream last spoke of; the lines that follow name none."""
+    if "PG GUID" in record.text and (found := _PROCESS_GROUP.search(record.text)) is not None:
+        groups[stream] = found.group(1)
 
 
 class _Reader:
@@ -129,6 +169,8 @@ class _Reader:
         self.thread: Thread | None = None
         self.is_open = False
         self.has_current = False
+        self.group: str | None = None
+        self.signal = ""
 
     def read(self, record: Record) -> int:
         """Take one line; returns 1 when it starts a thread."""
@@ -140,6 +182,8 @@ class _Reader:
             self._take(record, thread, lwp)
             return 1
         frame = _frame(message)
+        if frame is not None and _HANDLING.match(frame.name) is not None:
+            return 0
         if frame is not None and self.thread is None and message.startswith(("#0 ", "[<")):
             # A bare backtrace, or /proc/PID/stack, has no line for its thread.
             self._take(record, Thread(record, is_main=True), None)
@@ -148,7 +192,11 @@ class _Reader:
                 self._take(record, Thread(record), None)
             if len(self.thread.frames) < MAX_FRAMES:
                 self.thread.frames.append(frame)
-        elif message and frame is None and not message.startswith(("Python v", "Arguments", "Locals", "<")):
+        elif (
+            message
+            and frame is None
+            and not message.startswith(("Python v", "Arguments", "Locals", "<", "frame #", "    @"))
+        ):
             self._close(record)
         return 0
 
@@ -163,9 +211,27 @@ class _Reader:
         if _FAULT_START.match(message):
             self._new(record, None)
             return True
+        signalled = _SIGNALLED.search(message) if "*** SIG" in message else None
+        if signalled is not None:
+            if signalled.group().rpartition("*** ")[2] == self.signal and self.is_open:
+                self.thread = None  # abseil prints it once more through its logger
+                return True
+            self._new(record, int(signalled.group(1)) if signalled.group(1) else None)
+            self.signal = signalled.group().rpartition("*** ")[2]
+            self._take(record, Thread(record, is_main=True), None)
+            return True
+        if message.startswith(_CALLED):
+            self._new(record, None).group = self.group or ""
+            self._take(record, Thread(record, is_main=True), None)
+            return True
         return False
 
     def _thread(self, record: Record, message: str) -> tuple[Thread | None, int | None]:
+        if message.startswith("SIG") and (signalled := _SIGNALLED_THREAD.match(message)) is not None:
+            process, number = int(signalled.group(1)), int(signalled.group(2))
+            if not self.is_open or self.dumps[-1].pid != process:
+                self._new(record, process)
+            return Thread(record, f"Thread {number}", number == process), number
         if not message.startswith(("Thread ", "Current thread ")):
             return None, None
         if (spy := _SPY_THREAD.match(message)) is not None:
@@ -208,6 +274,13 @@ def _frame(message: str) -> Frame | None:
     if message.startswith("File "):
         found = _FAULT_FRAME.match(message)
         return Frame(found.group(3), found.group(1), int(found.group(2))) if found else None
+    if "@ " in message[:80] and (at := _AT_FRAME.search(message)) is not None:
+        return Frame(at.group(1))
+    if message.startswith("frame #"):
+        found = _NUMBERED_FRAME.match(message[:3000])
+        return Frame(found.group(1), found.group(2)) if found else None
+    if message.startswith("#") and (called := _CALL_FRAME.match(message)) is not None:
+        return Frame(called.group(1), called.group(2), int(called.group(3)))
     if message.startswith("#"):
         found = _GDB_FRAME.match(message[:3000])
         return _gdb_frame(found.group(1), found.group(2)) if found else None

@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from assistant.reports._page import Page, cells
-from assistant.reports._words import Clock, finding_ids, grouped, listing, place, plural, tag, title
+from assistant.reports._words import (
+    HEADINGS,
+    INHERITED,
+    Clock,
+    finding_ids,
+    grouped,
+    heading,
+    listing,
+    place,
+    plural,
+    tag,
+    title,
+)
 from assistant.verdict import Diagnosis, EvidenceLine, Finding
 
 if TYPE_CHECKING:
@@ -79,7 +91,12 @@ def _title_rows(
     notes += [clock.began(finding)] if clock.began(finding) else []
     name = title(finding) + (f" ({', '.join(notes)})" if notes else "")
     proof = tag(finding)
-    lead = "   ".join(part for part in (place(finding, diagnosis.run), clock.when(finding)) if part)
+    where, when = place(finding, diagnosis.run), clock.when_told(finding)
+    lead = "   ".join(part for part in (where, when) if part)
+    if cells(lead) + 2 + cells(proof) > page.body and when != clock.when(finding):
+        # What the mark of the time means has no room beside the place; it stands with the rest below.
+        lead = "   ".join(part for part in (where, clock.when(finding)) if part)
+        name += f" (~: {INHERITED})"
     one_row = "   ".join(part for part in (lead, name) if part)
     if not lead or cells(one_row) + 3 + cells(proof) <= page.body:
         page.head(label, one_row, proof, style=style, label_style=label_style)
@@ -110,11 +127,13 @@ def downstream(page: Page, diagnosis: Diagnosis, clock: Clock, catalogue: Catalo
 
 
 def others(page: Page, diagnosis: Diagnosis, clock: Clock, catalogue: Catalogue | None) -> None:
-    """Faults that are no part of the chain: of earlier attempts, got over, or of something else."""
+    """Faults that are no part of the chain: of earlier attempts, got over, no faults at all, or of something else."""
     independent = {finding.id for finding in diagnosis.independent}
     rest = [finding for finding in diagnosis.all_findings() if finding.id not in independent]
     _groups(page, "INDEPENDENT", diagnosis, diagnosis.independent, clock, catalogue)
-    _groups(page, "RECOVERED", diagnosis, [f for f in rest if f.role == "recovered"], clock, catalogue)
+    aside = [finding for finding in rest if finding.role == "recovered"]
+    for label in dict.fromkeys(HEADINGS.values()):
+        _groups(page, label, diagnosis, [f for f in aside if heading(f) == label], clock, catalogue)
     _groups(page, "UNRELATED", diagnosis, [f for f in rest if f.role == "unrelated"], clock, catalogue)
 
 

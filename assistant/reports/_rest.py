@@ -154,7 +154,8 @@ def run_rows(page: Page, diagnosis: Diagnosis, clock: Clock) -> None:
 
 
 def _read(diagnosis: Diagnosis) -> str:
-    sources = diagnosis.sources
+    # An empty file is listed, for its name may tell of a rank, but nothing was read there.
+    sources = [source for source in diagnosis.sources if source.bytes or source.problems] or diagnosis.sources
     lines = sum(source.lines for source in sources)
     amount = size(sum(source.bytes for source in sources))
     files = sources[0].path if len(sources) == 1 else plural(len(sources), "source")

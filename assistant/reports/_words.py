@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from assistant.verdict import Diagnosis, Finding, RunInfo
+from assistant.verdict import Diagnosis, Finding, RunInfo, Suspect
 
 STATUS_WORDS: Final = {
     "identified": "This came first",
@@ -18,6 +18,16 @@ STATUS_WORDS: Final = {
     "inconclusive": "No fault was found, and nothing proves that the run finished: the log just ends",
     "healthy": "No fault",
 }
+HEADINGS: Final = {
+    "survived": "RECOVERED",
+    "handled": "HANDLED",
+    "only-slows": "ONLY SLOWS",
+    "earlier-run": "EARLIER RUN",
+    "harmless": "NOT A FAULT",
+    "quoted": "NOT A FAULT",
+}
+"""Labels of what is not blamed, by the reason, in the order of the report."""
+_NO_FAULT: Final = frozenset({"harmless", "quoted"})
 MOST_RANGES: Final = 8
 """Ranks are named one by one, or range by range, up to so many."""
 _ERROR: Final = re.compile(r"\b(\w*(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Expired))(?=[:(]|$)")
@@ -91,6 +101,14 @@ def place(finding: Finding, run: RunInfo) -> str:
     return f"one of the ranks on {known}" if known and not finding.ranks and distributed and is_nodes else known
 
 
+def suspected(suspect: Suspect, run: RunInfo) -> str:
+    """Who is suspected of what: `rank 5: absent`; an event that has no place has only its reason."""
+    ranks = () if suspect.rank is None else (suspect.rank,)
+    where = who(ranks, () if suspect.host is None else (suspect.host,), run)
+    reason = suspect.reason.replace("-", " ")
+    return f"{where}: {reason}" if where else f"an {reason}"
+
+
 def parse_time(text: str | None) -> datetime | None:
     """An ISO 8601 time, or None where there is none."""
     if not text:
@@ -99,6 +117,21 @@ def parse_time(text: str | None) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
+
+
+INHERITED: Final = "last stamped line"
+"""What `~` before a time means: the deciding line gives none, so it is that of the last line above that does."""
+
+
+def inherited(finding: Finding) -> str:
+    """`~` where the deciding line gives no time itself, else nothing."""
+    return "~" if finding.evidence and finding.evidence[0].time_inherited else ""
+
+
+def began(finding: Finding) -> str:
+    """The onset in full, with a word on where it comes from if the deciding line gives no time."""
+    mark = inherited(finding)
+    return f"{mark}{finding.onset} ({INHERITED})" if mark else finding.onset or ""
 
 
 class Clock:
@@ -111,6 +144,7 @@ class Clock:
         times += [finding.onset for finding in diagnosis.findings]
         known = next((time for time in map(parse_time, times) if time is not None), None)
         self._day = known.date() if known else None
+        self._told = False
 
     def show(self, text: str | None) -> str:
         """The time of day, with the date where it is another day."""
@@ -120,9 +154,17 @@ class Clock:
         return time.strftime("%H:%M:%S" if time.date() == self._day else "%Y-%m-%d %H:%M:%S")
 
     def when(self, finding: Finding) -> str:
-        """When the deciding line was printed, or the onset where it has no time."""
+        """When the deciding line was printed, or the onset where it has no time; `~` before a time that is not its own."""
         printed = finding.evidence[0].time if finding.evidence else None
-        return self.show(printed or finding.onset)
+        return inherited(finding) + self.show(printed or finding.onset)
+
+    def when_told(self, finding: Finding, *, always: bool = False) -> str:
+        """The same; beside the first `~` of a report (or beside each) stands what it means."""
+        shown = self.when(finding)
+        if shown.startswith("~") and (always or not self._told):
+            self._told = True
+            return f"{shown} ({INHERITED})"
+        return shown
 
     def began(self, finding: Finding) -> str:
         """`began 12:42:11` where the fault is older than its line."""
@@ -130,7 +172,7 @@ class Clock:
         if not printed or not finding.onset:
             return ""
         shown = self.show(finding.onset)
-        return f"began {shown}" if shown != self.show(printed) else ""
+        return f"began {inherited(finding)}{shown}" if shown != self.show(printed) else ""
 
 
 def title(finding: Finding) -> str:
@@ -141,13 +183,19 @@ def title(finding: Finding) -> str:
     return f"{named_error.group(1)}, which no entry covers" if named_error else "a fault that no entry covers"
 
 
-def tag(finding: Finding) -> str:
+def heading(finding: Finding) -> str:
+    """The label of a finding, in the singular and in capitals; at most eleven letters."""
+    return HEADINGS.get(finding.set_aside or "", "RECOVERED") if finding.role == "recovered" else finding.role.upper()
+
+
+def tag(finding: Finding, *, explained: str = "explained by") -> str:
     """How far the finding is proven, and what explains it."""
-    words: str = finding.strength
+    # `verified` would read as if the fault were; what stands in such a line is no fault.
+    words: str = finding.set_aside if finding.set_aside in _NO_FAULT else finding.strength
     if finding.entry is not None and finding.entry.status == "draft":
         words += " (draft entry)"
     if finding.explained_by:
-        words += f", explained by {finding_ids(finding.explained_by)}"
+        words += f", {explained} {finding_ids(finding.explained_by)}"
     return f"{finding.id} {words}"
 
 
@@ -174,6 +222,9 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{sentence}: {_progress(diagnosis.run)}."
     if diagnosis.status == "degraded" and diagnosis.run.completed:
         sentence = "The run finished, but a fault slowed it"
+    first = diagnosis.initiating
+    if diagnosis.status == "degraded" and first is not None and first.entry and first.entry.family == "numerics":
+        sentence = f"The run {'finished' if diagnosis.run.completed else 'goes on'}, but a fault spoils its numbers"
     if diagnosis.status == "identified" and followed:
         sentence += f"; {plural(followed, 'other finding follows', 'other findings follow')} from it"
     return f"{sentence}."
@@ -203,7 +254,8 @@ def run_facts(diagnosis: Diagnosis, clock: Clock) -> list[str]:
     if run.completed and diagnosis.status != "healthy":
         facts.append("completed")
     if run.first_time and run.last_time:
-        facts.append(f"{clock.show(run.first_time)} to {clock.show(run.last_time)}")
+        first, last = clock.show(run.first_time), clock.show(run.last_time)
+        facts.append(f"{first} to {last}" if first != last else f"at {first}")
     return facts
 
 
@@ -225,9 +277,9 @@ def skew(run: RunInfo) -> str:
 def same_story(finding: Finding) -> tuple[str, ...]:
     """What findings have in common that a reader wants to see once, with a count."""
     if finding.entry is not None:
-        return (finding.entry.id, finding.strength, *finding.explained_by)
+        return (finding.entry.id, finding.strength, finding.set_aside or "", *finding.explained_by)
     text = finding.evidence[0].text if finding.evidence else ""
-    return (re.sub(r"0x[0-9a-fA-F]+|\d+", "#", text), finding.strength, *finding.explained_by)
+    return (re.sub(r"0x[0-9a-fA-F]+|\d+", "#", text), finding.strength, finding.set_aside or "", *finding.explained_by)
 
 
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from assistant.masking import Masker
-from assistant.reports._words import Clock, grouped, headline, owner, place, run_facts, tag, title, versions, who
+from assistant.reports._words import Clock, began, grouped, headline, owner, place, run_facts, tag, title, versions, who
 from assistant.reports.markdown import _block, _code, _text
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding, Line
@@ -118,7 +118,7 @@ def _blocks(diagnosis: Diagnosis, catalogue: Catalogue | None, mask: Mask) -> It
 def _of_lead(diagnosis: Diagnosis, lead: Finding, mask: Mask) -> Iterator[Block]:
     rows = [
         f"- Where: {place(lead, diagnosis.run)}" if place(lead, diagnosis.run) else "",
-        f"- Began: {lead.onset}" if lead.onset else "",
+        f"- Began: {began(lead)}" if lead.onset else "",
         f"- Proof: {tag(lead)}",
         f"- Owner: {owner(lead)}",
     ]

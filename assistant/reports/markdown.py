@@ -8,7 +8,23 @@ from typing import TYPE_CHECKING
 
 from assistant.console import escape
 from assistant.reports._rest import expected_text, states
-from assistant.reports._words import Clock, headline, owner, place, ranges, run_facts, skew, tag, title, versions, who
+from assistant.reports._words import (
+    INHERITED,
+    Clock,
+    began,
+    heading,
+    headline,
+    inherited,
+    owner,
+    place,
+    ranges,
+    run_facts,
+    skew,
+    suspected,
+    tag,
+    title,
+    versions,
+)
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding, Line
 
@@ -88,7 +104,7 @@ def _first_fault(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:
         for row in (
             f"- What: {_text(title(finding))}" + (f" ({_code(entry.id)})" if entry else ""),
             f"- Where: {_text(place(finding, diagnosis.run) or 'unknown')}",
-            f"- Began: {finding.onset}" if finding.onset else "",
+            f"- Began: {_text(began(finding))}" if finding.onset else "",
             f"- Proof: {_text(tag(finding))}",
             f"- Owner: {_text(owner(finding))}",
             f"- Because: {_text(finding.because)}" if finding.because else "",
@@ -111,8 +127,8 @@ def _timeline(diagnosis: Diagnosis, clock: Clock) -> Iterator[str]:
     yield "## Timeline"
     rows = [
         [
-            finding.onset or clock.when(finding) or "?",
-            finding.role,
+            _text(inherited(finding) + finding.onset if finding.onset else clock.when(finding) or "?"),
+            heading(finding).lower(),
             _text(place(finding, diagnosis.run) or "?"),
             _text(title(finding)) + (f" ({finding.count}x)" if finding.count > 1 else ""),
             _text(tag(finding)),
@@ -121,14 +137,16 @@ def _timeline(diagnosis: Diagnosis, clock: Clock) -> Iterator[str]:
         for finding in sorted(findings, key=lambda finding: (finding.onset is None, finding.onset or ""))
     ]
     yield _table(["Began", "Part", "Where", "What", "Proof", "Line"], rows)
+    if any(map(inherited, findings)):
+        yield f"`~`: the line itself gives no time; this is that of the {INHERITED} above it."
 
 
 def _open_questions(diagnosis: Diagnosis, catalogue: Catalogue | None) -> Iterator[str]:
     rows = []
     for suspect in diagnosis.suspects:
-        ranks = () if suspect.rank is None else (suspect.rank,)
-        name = who(ranks, (suspect.host,) if suspect.host else (), diagnosis.run) or "unplaced"
-        rows.append(f"- [ ] {_text(name)} is {suspect.reason}: {_text(suspect.because)}")
+        rows.append(
+            f"- [ ] {_text(suspected(suspect, diagnosis.run).replace(': ', ' is ', 1))}: {_text(suspect.because)}"
+        )
     for item in diagnosis.fetch_next:
         command = f": {_code(item.command)}" if item.command else ""
         rows.append(f"- [ ] Fetch {_text(item.what)}{command}. {_text(item.why)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from assistant.reports._findings import downstream, first_fault, others
 from assistant.reports._page import Page
 from assistant.reports._rest import baseline, collectives, near_misses, run_rows, unexplained, warnings
-from assistant.reports._words import Clock, headline, listing, owner, plural, who
+from assistant.reports._words import Clock, headline, listing, owner, plural, suspected
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding
 
@@ -72,10 +72,7 @@ def _most_telling(diagnosis: Diagnosis) -> Finding | None:
 
 def _suspects(page: Page, diagnosis: Diagnosis) -> None:
     for number, suspect in enumerate(diagnosis.suspects[:8]):
-        ranks = () if suspect.rank is None else (suspect.rank,)
-        hosts = () if suspect.host is None else (suspect.host,)
-        place = who(ranks, hosts, diagnosis.run) or "unplaced"
-        page.head("" if number else "SUSPECTS", f"{place}: {suspect.reason.replace('-', ' ')}")
+        page.head("" if number else "SUSPECTS", suspected(suspect, diagnosis.run))
         page.text(suspect.because, indent=2)
     if len(diagnosis.suspects) > 8:
         rest = diagnosis.suspects[8:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assistant.reports._rest import states
 from assistant.reports._words import (
+    heading,
     headline,
     listing,
     named,
@@ -12,14 +13,14 @@ from assistant.reports._words import (
     plural,
     run_facts,
     skew,
+    suspected,
     tag,
     title,
     versions,
-    who,
 )  # fmt: skip
 from assistant.tui.case import Case, Dossier, Step
 from assistant.tui.sheet import BOLD, MUTED, PLACE, Sheet, plain
-from assistant.verdict import Diagnosis, Finding, Suspect
+from assistant.verdict import Finding
 
 OPENING = 2
 """Facts with which a conversation opens; all of them stand in the overview."""
@@ -49,8 +50,10 @@ def overview(dossier: Dossier) -> Sheet:
 
 
 def _of_finding(sheet: Sheet, case: Case, finding: Finding) -> None:
-    where = "   ".join(part for part in (place(finding, case.diagnosis.run), case.clock.when(finding)) if part)
-    sheet.add(f"{finding.role.upper()}  {where}".rstrip(), style="bold $text-error" if _is_first(finding) else BOLD)
+    where = "   ".join(
+        part for part in (place(finding, case.diagnosis.run), case.clock.when_told(finding, always=True)) if part
+    )
+    sheet.add(f"{heading(finding)}  {where}".rstrip(), style="bold $text-error" if _is_first(finding) else BOLD)
     sheet.add(tag(finding), style=MUTED)
     if finding.evidence:
         sheet.log(finding.evidence[0].place, finding.evidence[0].text)
@@ -140,7 +143,7 @@ def verdict(case: Case) -> Sheet:
     if diagnosis.suspects:
         sheet.head("Suspects")
     for suspect in diagnosis.suspects[:12]:
-        sheet.add(suspected(suspect, diagnosis), style=BOLD).add(suspect.because, indent=2)
+        sheet.add(suspected(suspect, diagnosis.run), style=BOLD).add(suspect.because, indent=2)
     if diagnosis.fetch_next:
         sheet.head("Fetch next")
     for item in diagnosis.fetch_next:
@@ -151,13 +154,6 @@ def verdict(case: Case) -> Sheet:
     sheet.add(listing([source.path for source in diagnosis.sources], most=6), lead="read: ", style=PLACE)
     _points(sheet, "Good to know", list(diagnosis.warnings))
     return sheet
-
-
-def suspected(suspect: Suspect, diagnosis: Diagnosis) -> str:
-    """Who is suspected, and of what."""
-    ranks = () if suspect.rank is None else (suspect.rank,)
-    hosts = () if suspect.host is None else (suspect.host,)
-    return f"{who(ranks, hosts, diagnosis.run) or 'unplaced'}: {suspect.reason.replace('-', ' ')}"
 
 
 def _unexplained(sheet: Sheet, case: Case) -> None:
@@ -175,7 +171,7 @@ def welcome(case: Case) -> Sheet:
     if lead is None:
         sheet.add(headline(diagnosis), style=BOLD)
         for suspect in diagnosis.suspects[:OPENING]:
-            sheet.gap().add(suspected(suspect, diagnosis), lead="suspect  ", style="bold $text-warning")
+            sheet.gap().add(suspected(suspect, diagnosis.run), lead="suspect  ", style="bold $text-warning")
             sheet.add(suspect.because, indent=2)
         for item in diagnosis.fetch_next[:1]:
             sheet.gap().add(item.what, lead="fetch next  ").command(item.command, indent=2).add(item.why, indent=2)

@@ -21,6 +21,16 @@ _MODULES = (
     "field_cluster",
     "field_hangs",
     "field_nodes",
+    "unseen_launch",
+    "unseen_serving",
+    "unseen_nodes",
+    "unseen_memory",
+    "unseen_accel",
+    "unseen_data",
+    "unseen_hangs",
+    "unseen_forms",
+    "unseen_edges",
+    "unseen_more",
 )
 
 for _name in _MODULES:

@@ -296,3 +296,14 @@ def test_completion_offers_ids(firstfault: Callable[..., Any], monkeypatch: pyte
     monkeypatch.setenv("COMP_WORDS", "firstfault show tpu-ici-link-e")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert f"plain,{SEED}" in firstfault().out
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("words", [("related", SEED), ("show", SEED)])
+def test_rows_fit_the_width(
+    firstfault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], width: int
+) -> None:
+    monkeypatch.setenv("FIRSTFAULT_WIDTH", str(width))
+    rows = [row for row in firstfault(*words).out.splitlines() if "$ " not in row]
+    unbroken = [row for row in rows if len(row) > width and len(max(row.split(), key=len)) < width - 16]
+    assert unbroken == []

@@ -61,6 +61,31 @@ def test_a_missing_file_is_named_and_a_verb_proposed(firstfault: Callable[..., A
     assert "Did you mean the verb `list`?" in ended.err
 
 
+def test_an_option_before_a_verb_is_told_its_place(firstfault: Callable[..., Any]) -> None:
+    ended = firstfault("--exit-code", "run", "--", "true")
+    assert ended.code == 2
+    assert "Options stand behind the verb: `firstfault run --exit-code ...`" in ended.err
+
+
+@pytest.mark.parametrize(("words", "is_told"), [((), True), (("--quiet",), False)])
+def test_a_diagnosis_that_cannot_be_kept_is_given_all_the_same(
+    firstfault: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    is_told: bool,
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("ValueError: x\n", encoding="utf-8")
+    monkeypatch.setenv("FIRSTFAULT_STATE_DIR", str(log / "state"))
+    ended = firstfault(str(log), *words)
+    assert ended.code == 0
+    assert ended.out.startswith("UNEXPLAINED")
+    rows = [row for row in ended.err.splitlines() if "was not kept" in row]
+    assert len(rows) == is_told
+    assert all("`firstfault ask` will not find it; set FIRSTFAULT_STATE_DIR" in row for row in rows)
+
+
 def test_an_overlay_without_entries_is_a_corpus_error(firstfault: Callable[..., Any], tmp_path: Path) -> None:
     ended = firstfault("list", "--corpus", str(tmp_path))
     assert ended.code == 4

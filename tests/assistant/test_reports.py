@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from assistant import reports
 from assistant.reports import _words as words
 from assistant.reports import markdown, text
-from assistant.verdict import Attempt, Diagnosis, EvidenceLine, Finding, Line, RunInfo, SourceInfo
+from assistant.verdict import Attempt, Diagnosis, EvidenceLine, Finding, Line, RunInfo, SourceInfo, Suspect
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("width", [40, 80, 140])
 def test_text_golden(story: tuple[str, Diagnosis], width: int, golden: Any) -> None:
     name, diagnosis = story
     golden.check(f"{name}-{width}.txt", text.render(diagnosis, width=width))
@@ -55,15 +55,25 @@ def test_markdown_golden(story: tuple[str, Diagnosis], golden: Any) -> None:
     golden.check(f"{name}.md", reports.render("markdown", diagnosis))
 
 
-@pytest.mark.parametrize("width", [50, 80, 100, 140])
+@pytest.mark.parametrize("width", [40, 50, 59, 60, 80, 100, 120, 140])
 def test_no_row_is_wider_than_the_page(story: tuple[str, Diagnosis], width: int) -> None:
     shown = text.render(story[1], width=width)
     too_wide = [row for row in shown.splitlines() if len(row) > width and "$ " not in row]
     assert too_wide == []
 
 
+def test_a_narrow_page_puts_labels_above_and_breaks_no_word(stories: dict[str, Diagnosis]) -> None:
+    rows = text.render(stories["xid-79"], width=40).splitlines()
+    assert rows[0] == "IDENTIFIED"
+    assert "INITIATING" in rows
+    assert max(map(len, rows)) > 36
+    words = set(" ".join(text.render(stories["xid-79"], width=140).split()).split())
+    prose = [row for row in rows[rows.index("OWNER") :] if "$ " not in row]
+    assert [word for row in prose for word in row.split() if word not in words] == []
+
+
 def test_a_command_is_never_wrapped(stories: dict[str, Diagnosis]) -> None:
-    shown = text.render(stories["xid-79"], width=50)
+    shown = text.render(stories["xid-79"], width=40)
     assert "$ scontrol update nodename=node-b state=drain reason='Xid 79 0000:8a:00'\n" in shown
 
 
@@ -265,3 +275,29 @@ def test_any_line_can_be_shown(hostile: str, width: int) -> None:
     shown = text.render(diagnosis, width=width)
     assert not any(ord(char) < 32 and char != "\n" for char in shown)
     markdown.render(diagnosis)
+
+
+def test_what_a_borrowed_time_means_is_said_once_and_never_breaks_the_place() -> None:
+    def finding(number: int, host: str) -> Finding:
+        line = EvidenceLine(source="a.log", line=number, text="x", time="2026-11-30T12:00:00Z", time_inherited=True)
+        return Finding(
+            id=f"f{number}", role="downstream", strength="observed", hosts=(host,), onset=line.time, evidence=(line,)
+        )
+
+    two = Diagnosis(
+        status="symptom-only", findings=(finding(1, "n1"), finding(2, "n2").model_copy(update={"role": "unrelated"}))
+    )
+    shown = text.render(two, width=100)
+    assert shown.count("last stamped line") == 1
+    assert shown.count("~12:00:00") == 2
+    long = text.render(
+        Diagnosis(status="symptom-only", findings=(finding(1, "a-host-with-a-long-name.cluster.local"),)), width=80
+    )
+    assert "a-host-with-a-long-name.cluster.local   ~12:00:00 " in long
+    assert "(~: last stamped line)" in long
+
+
+def test_an_event_without_a_place_is_only_called_so() -> None:
+    lost = Diagnosis(status="symptom-only", suspects=(Suspect(reason="unplaced-event", because="no time"),))
+    assert "SUSPECTS     an unplaced event\n" in text.render(lost)
+    assert "an unplaced event: no time" in reports.render("markdown", lost)

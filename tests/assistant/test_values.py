@@ -85,6 +85,19 @@ def test_the_jobs_number_of_another_line_or_of_the_file_serves() -> None:
     assert job_ids(named) == {"815": "verdict#run"}
 
 
+def test_what_the_run_is_called_serves_where_the_finding_does_not_say() -> None:
+    names = {"jobid": "4711", "pod": "w-1", "namespace": "ml", "node": "n9", "host": "n9"}
+    bare = finding("a fault", entry="other")
+    assert values_of(bare, names=names) == names
+    assert values_of(bare.model_copy(update={"hosts": ("n1",)}), names=names) == {**names, "node": "n1", "host": "n1"}
+    assert values_of(bare.model_copy(update={"hosts": ("n1", "n2")}), names=names).keys() == {
+        "jobid",
+        "pod",
+        "namespace",
+    }
+    assert "jobid" not in values_of(finding("Job 12 of JOB 4712", entry="other"), names=names)
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [
@@ -92,6 +105,11 @@ def test_the_jobs_number_of_another_line_or_of_the_file_serves() -> None:
         ("GPU 00000000:8A:00.0 is lost", {"pci": "00000000:8A:00.0"}),
         ("0000:5d:00 and 0000:5e:00", {}),
         ("12:41:58.123 at 2026:01:01", {}),
+        ("node-b:41020:41077 [3] NCCL WARN failed", {"pid": "41020"}),
+        ("OSError: No space left on device: '/mnt/ckpt/step_10/model.pt'", {"path": "/mnt/ckpt/step_10/model.pt"}),
+        ("cannot copy /mnt/a/b to /mnt/c/d", {}),
+        ('File "/opt/app/train.py", line 3, in f', {}),
+        ("GET https://host.example/a/b", {}),
     ],
 )
 def test_what_stands_once_on_the_deciding_line_is_meant(text: str, values: dict[str, str]) -> None:

@@ -17,11 +17,11 @@ KEYS = {
     "fetch_next warnings run collectives sources baseline timings_ms",
     "Baseline": "paths lines templates new new_total last_common went_on sampled",
     "NewLine": "line count lines",
-    "Finding": "id role strength entry owner attempt because refuted_by explained_by onset ranks hosts count evidence "
+    "Finding": "id role strength set_aside entry owner attempt because refuted_by explained_by onset ranks hosts count evidence "
     "checks fix verify",
     "EntryRef": "id title family kind severity scope restart status reviewed",
-    "Line": "source line text rank host time",
-    "EvidenceLine": "source line text rank host time signature captures",
+    "Line": "source line text rank host time time_inherited",
+    "EvidenceLine": "source line text rank host time time_inherited signature captures",
     "CorpusInfo": "digest entries overlays",
     "Unexplained": "excerpt candidates",
     "Candidate": "entry score channels matched missing reason",
@@ -30,7 +30,7 @@ KEYS = {
     "FetchNext": "what command why",
     "RunInfo": "world_size ranks_seen hosts attempts last_step phase completed first_time last_time versions skew_s "
     "skew_error_s "
-    "sampled",
+    "names sampled",
     "Attempt": "n initiating",
     "CollectiveGroup": "group seq ranks",
     "CollectiveRank": "rank op numel enqueued completed state",

@@ -84,6 +84,16 @@ def test_json_identity_and_stack_lines() -> None:
     }
 
 
+def test_loguru_and_tracing_say_where_below_the_message() -> None:
+    text = "2026-11-30 12:00:00.000 | ERROR    | __main__:fit:1 - failed\nTraceback (most recent call last):\nKeyError: 'x'\n"
+    loguru = {"text": text, "record": {"message": "failed", "extra": {"rank": 3}, "level": {"name": "ERROR"}}}
+    records = read_records(json.dumps(loguru).encode(), 1)
+    assert [record.message for record in records][1:] == ["Traceback (most recent call last):", "KeyError: 'x'"]
+    assert {(record.rank, record.level) for record in records} == {(3, "ERROR")}
+    tracing = {"fields": {"message": "boom"}, "span": {"rank": 1, "name": "shard-manager"}}
+    assert [(r.message, r.rank) for r in read_records(json.dumps(tracing).encode(), 1)] == [("boom", 1)]
+
+
 @pytest.mark.parametrize(
     "line",
     [

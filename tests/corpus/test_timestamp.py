@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.timestamp import read_stamp
+from corpus.timestamp import read_inside, read_stamp
 
 NOON = 1_796_040_000.0  # 2026-11-30 12:00:00 UTC
 
@@ -23,6 +23,7 @@ NOON = 1_796_040_000.0  # 2026-11-30 12:00:00 UTC
         ("[Mon Nov 30 12:00:00 2026] NVRM", "absolute", NOON, False),
         ("I20261130 12:00:00 step", "absolute", NOON, False),
         ("2026-Nov-30 12:00:00.5  NRT", "absolute", NOON + 0.5, False),
+        ("Mon, 30 Nov 2026 13:00:00 +0100", "absolute", NOON, True),
         ("1796040000.125 epoch", "absolute", NOON + 0.125, True),
         ("E1130 12:00:00.5 77 a.cc:1]", "yearless", 975_585_600.5, False),
         ("[W810 23:02:42.4 TCPStore.cpp:125]", "yearless", 965_948_562.4, False),
@@ -71,3 +72,35 @@ def test_glog_level(text: str, level: str) -> None:
 
 def test_leap_day_without_year_is_a_date() -> None:
     assert read_stamp("Feb 29 10:00:00 host x:") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-30T12:00:00 DUE TO TIME LIMIT ***",
+        "      Finished:     Mon, 30 Nov 2026 12:00:00 +0000",
+        '        finishedAt: "2026-11-30T12:00:00Z"',
+        'level=error ts=2026-11-30T12:00:00Z msg="x"',
+        "  time      : 2026-11-30_12:00:00",
+        '*** Aborted at 1796040000 (unix time) try "date -d @1796040000" ***',
+        "*** SIGSEGV received at time=1796040000 on cpu 5 ***",
+    ],
+)
+def test_times_inside_a_message(text: str) -> None:
+    stamp = read_inside(text)
+    assert stamp is not None
+    assert (stamp.seconds, stamp.kind) == (NOON, "absolute")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the checkpoint of 2026-11-30T12:00:00 is the last one",
+        "certificate expires AT once",
+        "loss 2.1 at 12:00:00",
+        "from time=2026-11-30T12:00:00Z to time=2026-11-30T13:00:00Z",
+        "Aborted at 1796040000",
+    ],
+)
+def test_what_is_no_time_of_the_message(text: str) -> None:
+    assert read_inside(text) is None

@@ -289,11 +289,10 @@ def test_markers_in_a_storm_keep_first_and_last() -> None:
 def test_a_burst_long_ago_holds_no_block() -> None:
     late = LateLines(5)
     block = Block(b"\n" + b"Out of memory\n" * 50, 1, starts_line=True, ends_line=True)
-    late.hold(block, [0, 14, 28, 42, 56, 70])
-    late.let_go()
-    late.let_go()
+    late.add(block, [14 * number for number in range(9)])
+    late.let_go(2)
     block.text = block.raw = b""
-    assert late.lines() == [(number, b"Out of memory") for number in range(2, 7)]
+    assert late.lines() == [(number, b"Out of memory") for number in range(5, 10)]
 
 
 def test_bursts_between_calm_blocks_are_exact() -> None:

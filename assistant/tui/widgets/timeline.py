@@ -7,7 +7,7 @@ from typing import Any
 from textual.widgets import OptionList
 
 from assistant.reports._findings import merge
-from assistant.reports._words import finding_ids, grouped, place, title
+from assistant.reports._words import grouped, heading, place, tag, title
 from assistant.tui.case import Case
 from assistant.tui.messages import Choose
 from assistant.tui.sheet import BOLD, MUTED, Sheet, plain
@@ -63,7 +63,7 @@ class Timeline(Rows):
 def _row(case: Case, finding: Finding) -> Sheet:
     role = finding.role
     independent = {item.id for item in case.diagnosis.independent}
-    label = "INDEPENDENT" if finding.id in independent else role.upper()
+    label = "INDEPENDENT" if finding.id in independent else heading(finding)
     when = case.clock.when(finding)
     began = case.clock.began(finding)
     sheet = Sheet().add(plain(f"{label}  {when}".rstrip(), _STYLES.get(role, BOLD)))
@@ -71,5 +71,4 @@ def _row(case: Case, finding: Finding) -> Sheet:
     where = place(finding, case.diagnosis.run)
     notes = [where, began, f"{finding.count}x" if finding.count > 1 else ""]
     sheet.add(", ".join(note for note in notes if note), indent=2, style=MUTED)
-    proof = finding.strength + (f", from {finding_ids(finding.explained_by)}" if finding.explained_by else "")
-    return sheet.add(f"{finding.id} {proof}", indent=2, style=MUTED)
+    return sheet.add(tag(finding, explained="from"), indent=2, style=MUTED)

@@ -96,6 +96,15 @@ def test_one_clean_run_is_not_called_proof(tmp_path: Path) -> None:
     assert any("comes and goes" in note for note in found.not_proved)
 
 
+@pytest.mark.parametrize("changed", [None, "fix", "nothing"])
+def test_what_was_changed_is_asked_for_where_nobody_said_it(tmp_path: Path, changed: Changed | None) -> None:
+    found = control(tmp_path, steps(60, "node-a", OOM), steps(90, "node-a", DONE), changed)
+    asked = [note for note in found.not_proved if f"{tmp_path}/after.log --changed node" in note]
+    assert len(asked) == (changed is None)
+    told = {None: "do not tell what was changed", "fix": "the fix was applied", "nothing": "nothing was changed"}
+    assert told[changed] in found.because
+
+
 def test_schema_file_is_fresh() -> None:
     assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text(), "run `python -m assistant.schema`"
 

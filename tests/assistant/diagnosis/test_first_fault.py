@@ -240,3 +240,33 @@ def test_a_process_that_said_why_it_ends_did_not_start_it(tmp_path: Path) -> Non
 def test_what_slowed_a_run_is_not_why_it_ended(tmp_path: Path, end: str, status: str) -> None:
     result = verdict(tmp_path, job=f"clocks reduced by thermal slowdown\nloading\n{end}")
     assert result.status == status
+
+
+def test_of_one_fault_on_two_hosts_the_earlier_line_decides_whatever_the_hosts_are_called(tmp_path: Path) -> None:
+    for number, names in enumerate((("node_a", "node_b"), ("node_z", "node_b"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        early, late = (f"2026-11-30 12:00:{second} [rank{rank}]: {OOM}" for second, rank in (("01", 1), ("03", 5)))
+        result = verdict(folder, **dict(zip(names, (early, late), strict=True)))
+        assert result.initiating is not None
+        assert [line.rank for line in result.initiating.evidence] == [1, 5]
+
+
+def test_at_the_same_time_the_lowest_rank_decides(tmp_path: Path) -> None:
+    lines = [f"2026-11-30 12:00:01 [rank{rank}]: {OOM}" for rank in (1, 5)]
+    result = verdict(tmp_path, zz=lines[0], aa=lines[1])
+    assert result.initiating is not None
+    assert [line.rank for line in result.initiating.evidence] == [1, 5]
+
+
+def test_a_line_without_a_time_was_there_no_later_than_the_stamped_one_below_it(tmp_path: Path) -> None:
+    result = verdict(tmp_path, job=f"[rank3]: {OOM}\n2026-11-30 12:00:01 [rank1]: {OOM}")
+    assert result.initiating is not None
+    assert result.initiating.evidence[0].rank == 3
+
+
+def test_a_launchers_field_names_the_rank(tmp_path: Path) -> None:
+    line = f"2024-03-04T16:13:31.052444Z ERROR shard-manager: text_generation_launcher: {OOM} rank=3"
+    result = verdict(tmp_path, job=line)
+    assert result.initiating is not None
+    assert result.initiating.ranks == (3,)

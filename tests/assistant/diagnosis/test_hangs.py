@@ -216,3 +216,54 @@ def test_jax_names_the_task_that_did_not_come(tmp_path: Path) -> None:
         "The first task at the barrier: /job:jax_worker/replica:0/task:0. Some timed out task names:\n/job:jax_worker/replica:0/task:2\n\nbye"
     )
     assert (2, "absent") in suspects(verdict(tmp_path, job__log=log))
+
+
+def fatal(pid: int, call: str, library: str) -> str:
+    return f"SIGABRT(6), PID: {pid}, Thread {pid}:\nframe #0: {call} + 0x12 (0x7f02 in {library})\n"
+
+
+def glog(pid: int, call: str) -> str:
+    return f"*** SIGABRT (@0x8) received by PID {pid} (TID 0x7f00) from PID 8; stack trace: ***\n    @     0x7f2d1b1bb731 {call}\n"
+
+
+@pytest.mark.parametrize(
+    "stacks",
+    [
+        [fatal(11, "ncclGroupEnd", "/l/libnccl.so.2"), fatal(12, "pread64", "/l/libc.so.6"), fatal(13, "ncclGroupEnd", "/l/libnccl.so.2")],
+        [glog(11, "ncclGroupEnd()"), glog(12, "__libc_read"), glog(13, "ncclGroupEnd()")],
+    ],
+    ids=["torch", "glog"],
+)  # fmt: skip
+def test_stacks_of_signal_handlers_tell_who_is_elsewhere(stacks: list[str], tmp_path: Path) -> None:
+    result = verdict(tmp_path, rank0__err=stacks[0], rank1__err=stacks[1], rank2__err=stacks[2])
+    assert suspects(result) == [(1, "busy")]
+
+
+def called(rank: int, call: str, line: int, group: str = "[PG ID 0 PG GUID 0(default_pg) Rank 0]") -> str:
+    return (
+        f"[rank{rank}]:[E1130 12:20:00.0 a.cpp:1] {group} Stack trace of the failed collective:\n"
+        f"#0 {call} from /usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py:28\n#1 step from /workspace/train.py:{line}"
+    )
+
+
+def test_the_rank_whose_watchdog_shows_another_call_is_the_suspect(tmp_path: Path) -> None:
+    lines = [called(rank, "broadcast" if rank == 2 else "all_reduce", 90 if rank == 2 else 44) for rank in range(4)]
+    assert suspects(verdict(tmp_path, job__log="\n".join(lines))) == [(2, "other-collective")]
+
+
+def test_calls_of_other_process_groups_are_not_compared(tmp_path: Path) -> None:
+    lines = [called(rank, "all_reduce", 44) for rank in range(3)]
+    lines.append(called(3, "recv", 90, "[PG ID 3 PG GUID 5(pp) Rank 1]"))
+    assert suspects(verdict(tmp_path, job__log="\n".join(lines))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E coordination_service.cc:954] /job:jax_worker/replica:0/task:37 has been set to ERROR in coordination service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:37 heartbeat timeout. This indicates that the remote task has failed",
+        "E coordination_service.cc:962] /job:jax_worker/replica:0/task:37 unexpectedly tried to connect with a different incarnation. It has likely restarted.",
+    ],
+)
+def test_the_task_that_the_coordination_service_lost_is_a_suspect(line: str, tmp_path: Path) -> None:
+    fatal = "F client.h:75] Terminating process because the coordinator detected missing heartbeats."
+    assert suspects(verdict(tmp_path, job__log=f"step 1 loss 2\n{line}\n{fatal}")) == [(37, "silent")]

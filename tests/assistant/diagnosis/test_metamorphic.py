@@ -24,7 +24,7 @@ BUNDLED = ROOT / "corpus" / "incidents"
 GENERATED = (
     "prefix_rankN", "adv_never_entered", "adv_rank_absent", "adv_xid79_later_in_file", "kube_logs_prefix",
     "store_wait_timeout", "pyspy_stuck_dataloader", "faulthandler_fs_hang", "k8s_describe_of_many_pods",
-    "slurm_other_jobs_cancelled", "nfs_stall_that_never_ends", "elastic_three_restarts",
+    "slurm_other_jobs_cancelled", "nfs_stall_that_never_ends", "elastic_three_restarts", "ib_link_down_on_one_host",
 )  # fmt: skip
 CHAINS = (("reorder", "rename_hosts", "add_filler", "wrap_json"), ("reorder", "shift_clock", "rotate", "wrap_cri"))
 """Several changes at once: each alone was tried on all generated kinds, which takes minutes."""

@@ -22,6 +22,7 @@ LOGS = {
     "export": f'timestamp,severity,message\n2026-11-30T12:00:00Z,ERROR,"{OOM}"\n',
     "sentence": f"first,second,third\n{OOM}\n",
     "plain": f"NAME=job\n{OOM}\n",
+    "quoting logger": f'E0301 10:00:00.0 1 model.cc:654] "failed to load: {OOM}"\n',
     "json": f'{{"msg": "start"}}\n{OOM}\n',
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.diagnosis.pipeline import diagnose
+from assistant.reports import text
 from assistant.verdict import Diagnosis, Finding
 from corpus.head import HarmlessHead
 from tests.heads import catalogue_of, head, signature
@@ -189,3 +190,36 @@ def test_the_summary_of_a_logging_service_is_no_completion(tmp_path: Path) -> No
 )  # fmt: skip
 def test_a_whole_log_in_quotation_marks_is_a_log(tmp_path: Path, text: str) -> None:
     assert initiating(verdict(tmp_path, text)).entry is not None
+
+
+STEPS = "".join(f"[rank0]: step {number} loss 2\n" for number in range(3, 12))
+
+
+@pytest.mark.parametrize(
+    ("log", "why", "label"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.00 GiB\n" + STEPS, "survived", "RECOVERED"),
+        ("[WARNING] No space left on device\n", "handled", "HANDLED"),
+        ("# Changelog\n\n* Fix `CUDA out of memory. Tried to allocate 2.00 GiB`\n", "quoted", "NOT A FAULT"),
+        ("ERROR: cannot find the optional plugin\n", "harmless", "NOT A FAULT"),
+        (
+            "Starting job 7 on node a\nValueError: x\nStarting job 8 on node a\n" + STEPS,
+            "earlier-run",
+            "EARLIER RUN",
+        ),
+        (STEPS + "step 12 loss nan\nValueError: x\n", None, None),
+    ],
+    ids=["survived", "handled", "quoted", "harmless", "earlier-run", "blamed"],
+)
+def test_why_a_finding_is_not_blamed(tmp_path: Path, log: str, why: str | None, label: str | None) -> None:
+    catalogue = catalogue_of(*CATALOGUE.heads.values())
+    catalogue.harmless = (HarmlessHead("cannot find the optional plugin", "The plugin is optional.", None, 0),)
+    (tmp_path / "job.log").write_text(log)
+    result = diagnose([str(tmp_path / "job.log")], catalogue=catalogue)
+    found = [finding for finding in result.findings if finding.role == "recovered"]
+    assert [finding.set_aside for finding in found] == [why] * len(found)
+    assert len(found) == (why is not None)
+    assert all(finding.set_aside is None for finding in result.findings if finding.role != "recovered")
+    shown = text.render(result)
+    for heading in ("RECOVERED", "HANDLED", "NOT A FAULT", "EARLIER RUN"):
+        assert (heading in shown) is (heading == label)

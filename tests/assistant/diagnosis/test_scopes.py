@@ -91,6 +91,7 @@ def test_a_job_id_that_is_not_ours_is_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "rank", "pid", "host"),
     [
+        ("(T pid=9) - (ip=10.0.0.2, pid=37002) world_rank=2, local_rank=2, node_rank=0", 2, 37002, "10.0.0.2"),
         ("(T pid=9) - (node_id=3fab, ip=10.0.0.2, pid=37002) world_rank=2, local_rank=2, node_rank=0", 2, 37002, "10.0.0.2"),
         ("mpirun noticed that process rank 3 with PID 811 on node cn-7 exited on signal 11 (Segmentation fault).", 3, 811, "cn-7"),
         ("srun: error: cn-7: task 5: Exited with exit code 1", 5, None, "cn-7"),

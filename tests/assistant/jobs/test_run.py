@@ -44,6 +44,9 @@ def test_streams_stay_apart_and_the_status_is_the_jobs(command: list[str], tmp_p
 def test_the_verdict_can_be_the_status(command: list[str]) -> None:
     assert run(command, "--exit-code", "--", "sh", "-c", f"echo '{FAULT}'; exit 7").returncode == 10
     assert run(command, "--exit-code", "--", "sh", "-c", f"echo '{FAULT}'").returncode == 10
+    # A verdict of health makes no failed job a good one.
+    assert run(command, "--exit-code", "--", "sh", "-c", "echo Training completed; exit 7").returncode == 7
+    assert run(command, "--exit-code", "--", "echo", "Training completed").returncode == 0
     # Nothing was printed, so there is no verdict; and `--exit-code` behind the command is the command's.
     assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 3
     assert run(command, "--", "sh", "-c", "exit 4", "--exit-code").returncode == 4
@@ -127,3 +130,30 @@ def test_only_the_last_few_logs_are_kept(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("x", encoding="utf-8")
     prune(tmp_path, keep=3)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other.txt", "run-4.log", "run-5.log"]
+
+
+@pytest.fixture
+def unwritable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A state directory that nobody can make, root included: its parent is a file."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    place = tmp_path / "file" / "state"
+    monkeypatch.setenv("FIRSTFAULT_STATE_DIR", str(place))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return place
+
+
+def test_a_job_runs_where_nothing_can_be_kept(command: list[str], unwritable: Path) -> None:
+    ended = run(command, "--", "sh", "-c", f"echo '{FAULT}'; exit 7")
+    assert ended.returncode == 7
+    assert "tpu-ici-link-error" in ended.stderr
+    assert f"the diagnosis was not kept ({unwritable}: Not a directory)" in ended.stderr
+    assert "FIRSTFAULT_STATE_DIR" in ended.stderr
+    kept = ended.stderr.rstrip().rpartition("kept in ")[2]
+    assert Path(kept).read_text(encoding="utf-8") == f"{FAULT}\n"
+
+
+def test_a_log_that_cannot_be_written_is_said_before_the_job_starts(command: list[str], unwritable: Path) -> None:
+    ended = run(command, "--log", str(unwritable / "x.log"), "--", "echo", "started")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "was not started" in ended.stderr
+    assert "--log" in ended.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from assistant.logs.clock import build_clock
@@ -50,7 +52,32 @@ def test_boot_time_is_not_compared_with_wall_time() -> None:
 def test_lines_without_a_time_inherit() -> None:
     clock = build_clock([source("no time yet", "2026-11-30T12:00:00Z a", "b", "c")])
     assert clock.at(0, 1) is None
-    assert clock.at(0, 4) == clock.at(0, 2)
+    below, stamped = clock.at(0, 4), clock.at(0, 2)
+    assert below is not None and stamped is not None
+    assert (below.axis, below.seconds) == (stamped.axis, stamped.seconds)
+
+
+@pytest.mark.parametrize(
+    ("lines", "late"),
+    [
+        (("2026-11-30T12:00:00Z step 1", "Segmentation fault"), math.inf),
+        (("2026-11-30T12:00:00Z step 1", "Segmentation fault", "2026-11-30T12:05:00Z step 2"), 300.0),
+        (("2026-11-30T12:00:00Z ERROR failed", "Traceback (most recent call last):"), 0.0),
+        (("2026-11-30T12:00:00Z step 1", "2026-11-30T12:05:00Z step 2"), 0.0),
+    ],
+)
+def test_an_inherited_time_is_the_earliest(lines: tuple[str, ...], late: float) -> None:
+    moment = build_clock([source(*lines)]).at(0, 2)
+    assert moment is not None and moment.late == late
+
+
+def test_times_of_day_pass_midnight() -> None:
+    clock = build_clock(
+        [source("20:00:00 INFO a", "23:59:52 INFO b", "00:00:07 INFO c", "23:59:59 INFO d"), source("00:00:05 INFO e")]
+    )
+    moments = [clock.at(0, 2), clock.at(0, 3), clock.at(0, 4), clock.at(1, 1)]
+    seconds = [moment.seconds for moment in moments if moment is not None]
+    assert seconds == [86392.0, 86407.0, 86399.0, 86405.0]
 
 
 NCCL = "node-b:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 8a000 - Init COMPLETE"

@@ -10,6 +10,7 @@ import tarfile
 import threading
 import time
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -231,12 +232,39 @@ def test_truncated_data_gives_all_that_is_there(here: Path, kind: str) -> None:
     assert "ends early or is damaged" in problems[0]
 
 
-def test_damaged_data_is_named(here: Path) -> None:
-    packed = bytearray(gzip.compress(random.Random(2).randbytes(100_000).hex().encode() + b"\n"))
-    packed[60_000:60_010] = b"0123456789"
+def damaged(seed: int, share: float) -> tuple[bytes, bytes, int]:
+    """Text, its gz form with ten bytes overwritten, and how much of the text was packed before them."""
+    text = random.Random(seed).randbytes(150_000).hex().encode() + b"\n"
+    packed = bytearray(gzip.compress(text))
+    place = int(len(packed) * share)
+    before = len(zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(bytes(packed[:place])))
+    packed[place : place + 10] = b"0123456789"
+    return text, bytes(packed), before
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("seed", range(6))
+def test_all_before_the_damage_is_read_and_the_damage_is_named(here: Path, seed: int, share: float) -> None:
+    text, packed, before = damaged(seed, share)
     (here / "bad.gz").write_bytes(packed)
-    _, problems = read(only(["bad.gz"]))
+    data, problems = read(only(["bad.gz"]))
+    assert data[: before - decompress.RESCUED] == text[: before - decompress.RESCUED]
     assert "damaged" in problems[0]
+
+
+def test_all_before_the_damage_is_read_of_a_second_member_and_of_a_pipe(here: Path) -> None:
+    text, packed, before = damaged(3, 0.1)
+    (here / "bad.gz").write_bytes(gzip.compress(TEXT) + packed)
+    kept = len(TEXT) + before - decompress.RESCUED
+    data, problems = read(only(["bad.gz"]))
+    assert data[:kept] == (TEXT + text)[:kept]
+    (piped,), _ = expand(["-"], io.BytesIO(gzip.compress(TEXT) + packed))
+    data, problems = read(piped)
+    assert data[:kept] == (TEXT + text)[:kept]
+    assert "damaged" in problems[0]
+
+
+def test_what_was_never_compressed_is_refused(here: Path) -> None:
     (here / "head.gz").write_bytes(b"\x1f\x8b\x08\x00nothing good")
     assert "head.gz: the gz data ends early or is damaged" in refusal("head.gz")
 

@@ -39,6 +39,36 @@ Thread 1 (Thread 0x7f3c7a5c7740 (LWP 4711) "python"):
 #1  0x00007f3c7a26b5d6 in _IO_new_file_underflow (fp=0x55d6) at fileops.c:516
 #2  0x000055d61c2f1a31 in PyObject_VectorcallMethod () from /usr/bin/python3.12
 """
+ABSL = """
+*** SIGABRT received at time=1764490000 on cpu 41 ***
+PC: @     0x7f8b0c1a2090  (unknown)  __GI___libc_read
+    @     0x7f8b0c1a2091       2416  (unknown)
+    @     0x7f8b0c1a2092         48  _PyEval_EvalFrameDefault
+[2026-11-30 12:00:00,123 E 1200 1200] logging.cc:365: *** SIGABRT received at time=1764490000 on cpu 41 ***
+[2026-11-30 12:00:00,123 E 1200 1200] logging.cc:365: PC: @     0x7f8b0c1a2090  (unknown)  __GI___libc_read
+"""
+GLOG = """
+*** Aborted at 1764490000 (unix time) try "date -d @1764490000" if you are using GNU date ***
+PC: @     0x7f8b0c1a2090 __GI_raise
+*** SIGABRT (@0x8) received by PID 4711 (TID 0x7f00) from PID 8; stack trace: ***
+    @     0x7f2d1b1bb730 (unknown)
+    @     0x7f2d1b1bb731 c10d::TCPStore::wait()
+"""
+TORCH_HANDLER = """
+SIGABRT(6), PID: 4142, Thread 4150:
+frame #0: c10::FatalSignalHandler::stacktraceSignalHandler(bool) + 0x6b (0x7f00 in /opt/lib/libc10.so)
+frame #1: epoll_wait + 0x12 (0x7f01 in /lib/x86_64-linux-gnu/libc.so.6)
+SIGABRT(6), PID: 4142, Thread 4142:
+frame #0: c10::FatalSignalHandler::stacktraceSignalHandler(bool) + 0x6b (0x7f00 in /opt/lib/libc10.so)
+frame #1: <unknown function> + 0x42520 (0x7f01 in /lib/x86_64-linux-gnu/libc.so.6)
+frame #2: cudaStreamSynchronize + 0x12 (0x7f02 in /usr/local/cuda/lib64/libcudart.so.12)
+"""
+CALL = """
+[rank3]:[E1130 12:20:00.093 ProcessGroupNCCL.cpp:744] Stack trace of the failed collective:
+#0 all_reduce from /usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py:2810
+#1 train from /workspace/train.py:44
+[rank1]:[E1130 12:20:00.094 ProcessGroupNCCL.cpp:744] next
+"""
 KERNEL = """
 [<0>] rpc_wait_bit_killable+0x24/0xb0 [sunrpc]
 [<0>] __rpc_execute+0x10b/0x300 [sunrpc]
@@ -53,8 +83,12 @@ KERNEL = """
         (FAULTHANDLER, None, "barrier", "collective"),
         (GDB, 4711, "__GI___libc_read", "file-system"),
         (KERNEL, None, "rpc_wait_bit_killable", "file-system"),
+        (ABSL, None, "__GI___libc_read", "file-system"),
+        (GLOG, 4711, "c10d::TCPStore::wait()", "store"),
+        (TORCH_HANDLER, 4142, "cudaStreamSynchronize", "cuda"),
+        (CALL, None, "all_reduce", "collective"),
     ],
-    ids=["py-spy", "faulthandler", "gdb", "kernel"],
+    ids=["py-spy", "faulthandler", "gdb", "kernel", "abseil", "glog", "torch-handler", "torch-watchdog"],
 )
 def test_the_main_thread_is_found_and_what_it_waits_in(text: str, pid: int | None, top: str, kind: str) -> None:
     (stack,) = read_stacks([records(text)])
@@ -111,3 +145,21 @@ def test_processes_that_dump_into_one_file_are_told_apart_by_their_current_threa
     dump = 'Current thread 0x{:x} (most recent call first):\n  File "/w/{}.py", line 8 in <module>'
     stacks = read_stacks([records("\n".join(dump.format(number, number) for number in (1, 2, 3)))])
     assert [stack.main.frames[0].file for stack in stacks if stack.main] == ["/w/1.py", "/w/2.py", "/w/3.py"]
+
+
+def test_the_lines_of_a_call_belong_to_the_rank_whose_watchdog_printed_it() -> None:
+    (stack,) = read_stacks([records(CALL)])
+    assert (stack.record.rank, stack.group) == (3, "")
+    named = CALL.replace("] Stack", "] [PG ID 2 PG GUID 7(dp) Rank 3] Stack")
+    (stack,) = read_stacks([records(named)])
+    assert stack.group == "7"
+
+
+def test_the_stack_of_an_exception_is_not_where_a_rank_hangs() -> None:
+    text = """
+terminate called after throwing an instance of 'c10::DistBackendError'
+Exception raised from checkTimeout at /pytorch/x.cpp:686 (most recent call first):
+frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x98 (0x7fc7 in /l/libc10.so)
+frame #1: c10d::ProcessGroupNCCL::WorkNCCL::checkTimeout() + 0x23d (0x7fc8 in /l/libtorch_cuda.so)
+"""
+    assert read_stacks([records(text)]) == []

@@ -1,0 +1,90 @@
+"""Exceptions of a program that had been told to stop.
+
+A scheduler that takes the nodes sends SIGTERM; a handler that then looks up what
+is not there, or a save whose pipe is gone, dies with a traceback of its own. It
+may stand above the scheduler's notice, which comes last in the grace time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.reading import Run
+
+GRACE_S = 600.0
+"""Seconds between a signal and the notice or kill that it warned of, at most."""
+TOLD_WITHIN = 60
+"""Lines above an exception in which the program says that it was told to stop."""
+
+_STOPS = re.compile(r"PREEMPT|[Pp]reempt|CANCELLED AT|[Rr]equeue|[Ii]nterruption|[Ee]vict|NODE FAILURE|reclaim")
+_CANCELLED_JOB = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
+_TOLD = re.compile(
+    r"\b(?:[Rr]eceived|[Cc]aught|[Gg]ot|[Hh]andling|[Tt]rapped) (?:a |the |an? )?(?:[Ss]ignal )?(?:SIG(?:TERM|INT|USR[12])|signal(?: number)?:? (?:10|12|15)\b|15 death signal|preemption)"
+    r"|\bSIG(?:TERM|USR[12]) (?:received|caught)"
+)
+_HANDLER = re.compile(
+    r"\bin _*(?:on|handle|catch|process)?_?(?:sig(?:nal|term|int|usr\d)|preempt\w*)(?:_?(?:handler|handle|catcher|callback|exit))?$",
+    re.I,
+)
+
+
+def mark_signalled(run: Run, events: Sequence[Event]) -> None:
+    """Take exceptions of a program that was being stopped for consequences of the scheduler's notice."""
+    notices = [event for event in events if _is_notice(event)]
+    if not notices:
+        return
+    for event in events:
+        if event.tier == Tier.CLASS and _is_same_stop(event, notices):
+            event.tier = Tier.CONSEQUENCE
+            continue
+        if event.tier not in {Tier.CLASS, Tier.EXCEPTION} or event.episode is None or event.episode.kind != "exception":
+            continue
+        notice = next((one for one in notices if _is_near(event, one)), None)
+        if notice is None:
+            continue
+        told = _told(run, event)
+        if told is not None:
+            event.tier = Tier.CONSEQUENCE
+            event.notes.append(
+                f"{run.paths[event.source]}:{told} shows that the program was handling the signal to stop"
+            )
+
+
+def _is_notice(event: Event) -> bool:
+    head = event.head
+    is_platform = head is not None and head.family == "scheduler-platform" and event.tier == Tier.FAILURE
+    return is_platform and not (event.unrelated or event.unplaced) and _STOPS.search(event.record.text) is not None
+
+
+def _is_same_stop(event: Event, notices: Sequence[Event]) -> bool:
+    """Whether a cancellation without a reason is one whose reason another notice gives: the signal comes first."""
+    job = _CANCELLED_JOB.search(event.record.text)
+    if job is None:
+        return False
+    texts = [one.record.text for one in notices if _is_near(event, one)]
+    return any((other := _CANCELLED_JOB.search(text)) and other.group(1) == job.group(1) for text in texts)
+
+
+def _is_near(event: Event, notice: Event) -> bool:
+    if event.source == notice.source and event.attempt != notice.attempt:
+        return False
+    if event.moment is None or notice.moment is None:
+        return event.source == notice.source
+    gap = event.moment.before(notice.moment)
+    return gap is None or abs(gap) <= GRACE_S
+
+
+def _told(run: Run, event: Event) -> int | None:
+    """The line that shows a program in its signal handler, or saying that a signal came."""
+    assert event.episode is not None
+    for record in event.episode.lines:
+        if record.message.startswith("File ") and _HANDLER.search(record.message) is not None:
+            return record.number
+    for record in run.sources[event.source].records:
+        is_above = event.episode.first - TOLD_WITHIN <= record.number < event.episode.first
+        same = not any(record.stream) or not any(event.record.stream) or record.stream == event.record.stream
+        if is_above and same and _TOLD.search(record.message) is not None:
+            return record.number
+    return None

@@ -1,0 +1,74 @@
+"""A program that dies while it handles the signal to stop did not stop the job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assistant.diagnosis.pipeline import diagnose
+from tests.heads import catalogue_of, head, signature
+
+CATALOGUE = catalogue_of(
+    head("preempted", signature("DUE TO PREEMPTION"), family="scheduler-platform", scope="platform"),
+    head("cancelled", signature("CANCELLED AT {when:name} ***"), family="scheduler-platform", kind="class", role="either"),
+    head("key-error", signature("KeyError: "), kind="class", scope="workload"),
+    head("broken-pipe", signature("BrokenPipeError"), kind="class"),
+)  # fmt: skip
+STEPS = "\n".join(f"2026-11-30 10:0{minute}:00 INFO step {100 + minute} loss 2.0" for minute in range(5))
+MORE = "\n".join(f"2026-11-30 10:0{minute}:40 INFO step {100 + minute} loss 2.0" for minute in range(5, 9))
+NOTICE = "slurmstepd: error: *** JOB 1 ON node-a CANCELLED AT 2026-11-30T10:04:30 DUE TO PREEMPTION ***"
+WARNED = "slurmstepd: error: *** STEP 1.0 ON node-a CANCELLED AT 2026-11-30T10:04:30 ***"
+TOLD = "2026-11-30 10:04:31 INFO caught SIGTERM, saving"
+
+
+def traceback(function: str, error: str = "KeyError: 15") -> str:
+    return f'Traceback (most recent call last):\n  File "/workspace/train.py", line 88, in {function}\n    key = self.state[signum]\n{error}'
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"{STEPS}\n{NOTICE}\n{TOLD}\n{traceback('save')}",
+        f"{STEPS}\n{NOTICE}\n{traceback('on_sigterm')}",
+        # The notice comes last: the signal came with the time of grace.
+        f"{STEPS}\n{traceback('handle_signal')}\n{NOTICE}",
+        f"{STEPS}\n{TOLD}\n{traceback('save', 'BrokenPipeError: [Errno 32] Broken pipe')}\n{NOTICE}",
+        # Steps in the time of grace are no other run, and no proof that the job lived on.
+        f"{STEPS}\n{NOTICE}\n{MORE}\n{traceback('_sigterm_handler')}",
+        # The step was told to stop without a reason, which came later.
+        f"{STEPS}\n{WARNED}\n{TOLD}\n{traceback('save')}\n{NOTICE}",
+    ],
+)
+def test_a_preempted_program_may_die_by_its_own_handler(log: str, tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(log + "\n")
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert result.initiating is not None and result.initiating.entry is not None, result.status
+    assert (result.status, result.initiating.entry.id) == ("identified", "preempted")
+    assert all(finding.role == "downstream" for finding in result.findings[1:])
+
+
+RESTARTED = "2026-11-30 10:20:00 INFO starting again from checkpoint 100\n2026-11-30 10:20:00 INFO building dataset"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        # Nothing says that it was handling a signal, and it came first.
+        f"{STEPS}\n{traceback('collate')}\n{NOTICE}",
+        # The next run of the requeued job has a fault of its own.
+        f"{NOTICE}\n{RESTARTED}\n{traceback('collate')}",
+        f"{STEPS}\n{NOTICE}\n{RESTARTED}\n2026-11-30 10:21:00 INFO step 105 loss 2.0\n{traceback('collate')}",
+    ],
+)
+def test_an_error_before_the_notice_or_in_the_next_run_is_a_fault_of_its_own(log: str, tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(log + "\n")
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert result.initiating is not None and result.initiating.entry is not None
+    assert result.initiating.entry.id == "key-error"
+
+
+def test_a_requeued_job_that_makes_steps_again_survived_its_preemption(tmp_path: Path) -> None:
+    again = "\n".join(f"2026-11-30 11:0{minute}:00 INFO step {90 + minute} loss 2.0" for minute in range(5))
+    (tmp_path / "job.log").write_text(f"{STEPS}\n{NOTICE}\n{again}\n2026-11-30 11:09:00 INFO training finished\n")
+    assert diagnose([str(tmp_path)], catalogue=CATALOGUE).status == "healthy"
