@@ -8,27 +8,27 @@ enqueued work equals its completed work was not waiting: it never entered.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assistant.logs.layout import Places
 from assistant.verdict import CollectiveGroup, CollectiveRank
+from corpus.late import late
 from corpus.record import Record
 
-_RANK = re.compile(r"\bRank (\d{1,15})\]")
-_WORK = re.compile(
+_RANK = late(r"\bRank (\d{1,15})\]")
+_WORK = late(
     r"Work(?:NCCL|RCCL|XCCL|HCCL|UCC|CNCL|MCCL)\((?:SeqNum=(\d{1,15}), )?OpType=([A-Z_a-z]+)(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?.{0,80}?Timeout\(ms\)=(\d{1,15})\)(?: ran for (\d{1,15}) milliseconds)?"
 )
-_COUNTERS = re.compile(
+_COUNTERS = late(
     r"[Ll]ast enqueued (?:[A-Z]{3,5} )?work: (-?\d{1,15}), last completed (?:[A-Z]{3,5} )?work: (-?\d{1,15})"
 )
-_GROUP = re.compile(r"\[PG (?:ID )?(\d{1,15})(?: ?PG GUID ([\w.\-]{1,40}))?")
-_SIGNAL = re.compile(
+_GROUP = late(r"\[PG (?:ID )?(\d{1,15})(?: ?PG GUID ([\w.\-]{1,40}))?")
+_SIGNAL = late(
     r"[Oo]bserved flight recorder dump signal from another rank(?: via TCPStore)?|Received a dump signal due to a collective timeout from (?:this|another)? ?.{0,30}rank (\d{1,15})"
 )
-_RAN_FOR = re.compile(r"ran for (\d{1,15}) milliseconds")
+_RAN_FOR = late(r"ran for (\d{1,15}) milliseconds")
 
 
 @dataclass

@@ -7,19 +7,19 @@ runtime prints such errors without a rank, in between the lines of all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.reading import Run
+from corpus.late import late
 
 DUMP_WITHIN = 6
 """Lines below the notice of a dump in which an error without a time is that of the dump."""
 
-_DUMPS = re.compile(
+_DUMPS = late(
     r"[Ww]riting (?:NCCL )?(?:debug info|[Ff]light [Rr]ecorder)|dump signal|[Dd]umping (?:debug|[Ff]light|NCCL|stack)|preparing to dump|core dump"
 )
-_WRITES = re.compile(
+_WRITES = late(
     r"No space left|[Dd]isk quota|\bwrite\(\)|Permission denied|Read-only file system|Input/output error|File too large|(?:open|write|create|dump)\S{0,4} (?:debug|the file|file|to)"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -11,8 +10,9 @@ from assistant.diagnosis.reading import Run
 from assistant.diagnosis.stall import Stall
 from assistant.values import fill
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
+from corpus.late import late
 
-_PEER = re.compile(
+_PEER = late(
     r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)|(?:peer|error|timeout) \[([\w.\-:]+)\]:\d+"
 )
 _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})

@@ -8,7 +8,6 @@ handled; a file that ends shortly after it never is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
@@ -16,6 +15,7 @@ from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_wh
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources
 from assistant.logs.clock import RunClock
+from corpus.late import late
 from corpus.record import Record
 
 PLAIN_AFTER = 15
@@ -25,16 +25,16 @@ PLAIN_AFTER_WORDS = 2
 WORDS_WITHIN = 2
 """Records after a fault in which such words are looked for."""
 
-_GOES_ON = re.compile(
+_GOES_ON = late(
     r"\b[Rr]etr(?:y|ies|ying|ied)\b|attempt \d+(?:/\d+| of \d+)? ?(?:failed|ok|succe)|\b[Ff]all(?:ing|s)? ?back\b|\(ignored\)"
     r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here|\b(?:unavailable|not (?:available|installed|supported|found))[,;:.] ?(?:using|disabling|continuing|will use)\b"
     r"|\b[Tt]rial \d+ (?:failed|finished|ok)|\brequest \S{1,60} failed|trying (?:the )?(?:next|batch size)|HTTP/[\d.]{1,3}\" [45]\d\d\b|\binstead\b$"
 )
-_FATAL_WORDS = re.compile(
+_FATAL_WORDS = late(
     r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? ?\(?[1-9-]|\bAborted\b|\bKilled\b|core dumped|\bexiting\b|shutting down"
     r"|Shutting down|terminated|Traceback|CANCELLED|failed to start|FAILED|(?<!Server )\bError\b|\bfatal\b|make: \*\*\*"
 )
-_PROMPT = re.compile(r"[$#%>] |^\(\w[\w.-]*\) \S+@")
+_PROMPT = late(r"[$#%>] |^\(\w[\w.-]*\) \S+@")
 
 
 def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[int]], clock: RunClock) -> None:

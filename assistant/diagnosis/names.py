@@ -13,6 +13,7 @@ from typing import Final
 
 from assistant.diagnosis.reading import Run
 from assistant.logs.layout import Places
+from corpus.late import late
 from corpus.record import Record
 
 ONE_NODE: Final = 8
@@ -20,7 +21,7 @@ ONE_NODE: Final = 8
 _POD: Final = r"[a-z0-9](?:[a-z0-9.\-]{0,250}[a-z0-9])?"
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?"
 _IN_LINES: Final = tuple(
-    (piece, re.compile(pattern))
+    (piece, late(pattern))
     for piece, pattern in (
         ("SLURM_JOB", r"\bSLURM_JOB_?ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<jobid>\d{2,12})\b"),
         ("*** ", r"\*\*\* (?:JOB|STEP) (?P<jobid>\d{2,12})(?:\.\S+)? ON "),
@@ -45,11 +46,11 @@ _IN_LINES: Final = tuple(
 """How lines name things, each with a piece that such a line holds: to look for that first is ten times cheaper."""
 _HINTS: Final = ("SLURM", "*** ", "job ", "Id=", "pod", "container", "namespace")
 """And a line without any of these holds none of the pieces."""
-_IN_PATHS: Final = re.compile(r"(?:^|/)slurm-(?P<jobid>\d{2,12}(?:_\d{1,6})?)\.(?:out|err|log)\b")
-_DESCRIBED: Final = re.compile(r"^(?:Node|QoS Class|Service Account):\s")
-_FACT: Final = re.compile(r"^(Name|Namespace|Node):\s+([\w.\-]{1,253})(?:/\S*)?$")
-_SECTION: Final = re.compile(r"^([\w\-]{1,63}):$")
-_OF_OBJECT: Final = re.compile(r"^(name|namespace|nodeName): \"?([\w.\-]{1,253})\"?$")
+_IN_PATHS: Final = late(r"(?:^|/)slurm-(?P<jobid>\d{2,12}(?:_\d{1,6})?)\.(?:out|err|log)\b")
+_DESCRIBED: Final = late(r"^(?:Node|QoS Class|Service Account):\s")
+_FACT: Final = late(r"^(Name|Namespace|Node):\s+([\w.\-]{1,253})(?:/\S*)?$")
+_SECTION: Final = late(r"^([\w\-]{1,63}):$")
+_OF_OBJECT: Final = late(r"^(name|namespace|nodeName): \"?([\w.\-]{1,253})\"?$")
 
 
 def names_of(run: Run, places: Places) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import Final
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Mark, Progress
 from assistant.diagnosis.reading import Run
+from corpus.late import late
 from corpus.match import Hit
 from corpus.record import Record
 
@@ -22,15 +23,15 @@ ENTRY: Final = "loss-nan"
 """The entry that speaks of such numbers; without it in the catalogue nothing is said."""
 FEWEST: Final = 2
 """Lines in a row that are needed where one alone is usual: an infinite norm is how a loss scaler finds its limit."""
-_VALUE: Final = re.compile(
+_VALUE: Final = late(
     r"(?P<name>[A-Za-z][\w/.]{0,30}[_/. ])?(?P<what>loss|grad(?:ient)?[ _]?norm)[\"']?(?:\s{0,3}[:=]\s{0,8}|\s{1,8})[\"'(\[]{0,2}"
     r"(?P<value>[-+]?(?:nan|inf(?:inity)?)\b|[-+]?\.?\d)",
     re.I,
 )
-_NOT_TRAINING: Final = re.compile(
+_NOT_TRAINING: Final = late(
     r"(?:^|[_/. ])(?:va?l|valid\w*|eval\w*|test\w*|dev|best|min|max|prev\w*|last|lowest)[_/. ]", re.I
 )
-_LIKELY: Final = re.compile(r"loss|norm", re.I)
+_LIKELY: Final = late(r"loss|norm", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,27 +16,28 @@ from dataclasses import dataclass, field
 from assistant.diagnosis.events import Event
 from assistant.logs.layout import Places
 from assistant.verdict import Suspect
+from corpus.late import late
 from corpus.record import Record
 
 MAX_PEERS = 4
 
 _IP = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]{2,39})"
-_PAIR = re.compile(
+_PAIR = late(
     rf"gloo/\S*?(?:pair|buffer)\.cc:\d{{1,6}}\] .{{0,80}}?(?:by peer|[Rr]ead error|[Ww]rite error|[Rr]ead timeout|[Ww]rite timeout),? (?:remote=)?\[({_IP})\]:(\d{{1,5}})"
 )
-_INTERFACE = re.compile(
+_INTERFACE = late(
     r"(?:Bootstrap ?: Using |NET/\w+ ?: Using |OOB |\[\d+\])\s?[A-Za-z][\w.\-]*:(\d{1,3}(?:\.\d{1,3}){3})<\d+>"
 )
-_NAMED = re.compile(
+_NAMED = late(
     rf"\b(?:host|node|hostname)[ =:]{{1,2}}([A-Za-z][\w.\-]*)\b.{{0,40}}?\b(?:ip|addr|address)[ =:]{{1,2}}\[?({_IP})\b"
 )
-_RANK_AT = re.compile(
+_RANK_AT = late(
     rf"\brank[ =:]{{1,2}}(\d{{1,6}})\b.{{0,60}}?\b(?:ip|addr|address|local|listening on|bound to)[ =:]{{1,2}}\[?({_IP})\b"
 )
-_POD_ROW = re.compile(
+_POD_ROW = late(
     r"^(?:[\w.\-]+\s+)?([a-z0-9][\w.\-]*)\s+\d+/\d+\s+[A-Z]\w+\s+\d+.{0,40}?\s(\d{1,3}(?:\.\d{1,3}){3})\s+([\w.\-]+)"
 )
-_HOSTS_ROW = re.compile(r"^(\d{1,3}(?:\.\d{1,3}){3})\s+([A-Za-z][\w.\-]*)(?:\s+[A-Za-z][\w.\-]*)*$")
+_HOSTS_ROW = late(r"^(\d{1,3}(?:\.\d{1,3}){3})\s+([A-Za-z][\w.\-]*)(?:\s+[A-Za-z][\w.\-]*)*$")
 _HINTS = ("<0>", "ip", "addr", "Using", "listening", "bound", "Running", "Completed", "Error")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from corpus.late import late
 from corpus.record import Record
 
 _DOCUMENTS = frozenset(
@@ -18,26 +19,26 @@ _DOCUMENTS = frozenset(
 )  # fmt: skip
 _TABLES = frozenset({".csv", ".tsv"})
 _HEADS = (
-    (re.compile(r"^diff --git "), "a diff"),
-    (re.compile(r"^#!\s?/"), "a script"),
-    (re.compile(r"^(?:apiVersion|groups|version): ?\S*$"), "a configuration file"),
+    (late(r"^diff --git "), "a diff"),
+    (late(r"^#!\s?/"), "a script"),
+    (late(r"^(?:apiVersion|groups|version): ?\S*$"), "a configuration file"),
     (
-        re.compile(r"^(?:IDENTIFIED|CLASSIFIED|UNEXPLAINED|SYMPTOM-ONLY|DEGRADED)  ?\s*This came first"),
+        late(r"^(?:IDENTIFIED|CLASSIFIED|UNEXPLAINED|SYMPTOM-ONLY|DEGRADED)  ?\s*This came first"),
         "a report of this program",
     ),
-    (re.compile(r'^(?:\{\s*)?"(?:cells|nbformat)"\s*:'), "a notebook"),
-    (re.compile(r'"schema"\s*:\s*"firstfault\.'), "a result of this program"),
-    (re.compile(r"^[A-Z][A-Z0-9_.-]*\(\d\)\s+.*\s+[A-Z][A-Z0-9_.-]*\(\d\)$"), "a manual page"),
+    (late(r'^(?:\{\s*)?"(?:cells|nbformat)"\s*:'), "a notebook"),
+    (late(r'"schema"\s*:\s*"firstfault\.'), "a result of this program"),
+    (late(r"^[A-Z][A-Z0-9_.-]*\(\d\)\s+.*\s+[A-Z][A-Z0-9_.-]*\(\d\)$"), "a manual page"),
 )
-_LINE = re.compile(
+_LINE = late(
     r"^(?:> |\$ (?:echo|grep|rg|git|cat|sed|awk|tail|head)\b|\d{1,6}\s{1,4}(?:echo|grep|rg|git|vim|cat|sed|awk|tail|less|python|kubectl)\b"
     r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
 )
-_QUOTED = re.compile(r"(?<![:=(\[{,])\s[\"`]$")
+_QUOTED = late(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
-_WHOLLY_QUOTED = re.compile(r'"[^"]+"')
-_COLUMNS = re.compile(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
-_TIME = re.compile(r"time|date|\bts\b|\bat\b", re.I)
+_WHOLLY_QUOTED = late(r'"[^"]+"')
+_COLUMNS = late(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
+_TIME = late(r"time|date|\bts\b|\bat\b", re.I)
 FENCE = "```"
 WHOLE_SHARE = 0.8
 """Share of the lines from which on fences or quotation marks hold a whole log."""

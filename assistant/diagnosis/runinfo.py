@@ -15,42 +15,43 @@ from assistant.diagnosis.window import kernel_sources
 from assistant.logs.clock import RunClock
 from assistant.logs.layout import Places
 from assistant.verdict import Attempt, Phase, RunInfo, SourceInfo
+from corpus.late import late
 
 _VERSIONS = (
-    ("torch", re.compile(r"\b(?:torch|pytorch|PyTorch)(?: version| ver)?[ :=]{1,3}v?(\d+\.\d+\.\d+(?:[+.\w]*\w)?)")),
-    ("nccl", re.compile(r"\bNCCL version[ :=]{0,2} ?v?(\d+\.\d+\.\d+)")),
-    ("cuda", re.compile(r"\b(?:CUDA|cuda)(?: Version| version| runtime)?[ :=]{1,3}v?(\d{1,2}\.\d{1,2})(?![\d.]*\.\d)")),
-    ("driver", re.compile(r"\b(?:Driver Version|NVIDIA driver version|NVRM version: NVIDIA UNIX \S+ Kernel Module)[ :]{1,3}\s*(\d{3}\.\d{2,3}(?:\.\d{2})?)")),
-    ("vllm", re.compile(r"\b(?:vLLM|vllm)(?: API server| engine)? (?:version|\(v)[ :]?v?(\d+\.\d+\.\d+(?:[.\w+]*\w)?)")),
-    ("jax", re.compile(r"\bjax(?: version)?[ :=]{1,3}v?(\d+\.\d+\.\d+)")),
-    ("deepspeed", re.compile(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
-    ("transformers", re.compile(r"\b[Tt]ransformers(?: version)?[ :=]{1,3}v?(\d+\.\d+\.\d+)")),
-    ("python", re.compile(r"\bPython(?: version)?[ :=]{1,2}(3\.\d+\.\d+)")),
+    ("torch", late(r"\b(?:torch|pytorch|PyTorch)(?: version| ver)?[ :=]{1,3}v?(\d+\.\d+\.\d+(?:[+.\w]*\w)?)")),
+    ("nccl", late(r"\bNCCL version[ :=]{0,2} ?v?(\d+\.\d+\.\d+)")),
+    ("cuda", late(r"\b(?:CUDA|cuda)(?: Version| version| runtime)?[ :=]{1,3}v?(\d{1,2}\.\d{1,2})(?![\d.]*\.\d)")),
+    ("driver", late(r"\b(?:Driver Version|NVIDIA driver version|NVRM version: NVIDIA UNIX \S+ Kernel Module)[ :]{1,3}\s*(\d{3}\.\d{2,3}(?:\.\d{2})?)")),
+    ("vllm", late(r"\b(?:vLLM|vllm)(?: API server| engine)? (?:version|\(v)[ :]?v?(\d+\.\d+\.\d+(?:[.\w+]*\w)?)")),
+    ("jax", late(r"\bjax(?: version)?[ :=]{1,3}v?(\d+\.\d+\.\d+)")),
+    ("deepspeed", late(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
+    ("transformers", late(r"\b[Tt]ransformers(?: version)?[ :=]{1,3}v?(\d+\.\d+\.\d+)")),
+    ("python", late(r"\bPython(?: version)?[ :=]{1,2}(3\.\d+\.\d+)")),
 )  # fmt: skip
-_NAMES_A_PART = re.compile(r"[Vv]ersion|(?:torch|jax|NCCL|CUDA|cuda|ransformers|Python)[ :=]{1,3}v?\d")
+_NAMES_A_PART = late(r"[Vv]ersion|(?:torch|jax|NCCL|CUDA|cuda|ransformers|Python)[ :=]{1,3}v?\d")
 _PHASES: tuple[tuple[Phase, re.Pattern[str]], ...] = (
-    ("teardown", re.compile(r"destroy_process_group|shutting down|Shutting down|shutdown barrier", re.I)),
+    ("teardown", late(r"destroy_process_group|shutting down|Shutting down|shutdown barrier", re.I)),
     (
         "save",
-        re.compile(
+        late(
             r"\bsav(?:ing|ed?) (?:model |the )?(?:checkpoint|state)|checkpoint.{0,30}\bsav|torch\.save|save_checkpoint",
             re.I,
         ),
     ),
-    ("evaluate", re.compile(r"\b(?:evaluat|validat)(?:ing|ion)\b", re.I)),
-    ("compile", re.compile(r"\bcompil(?:e|ing|ation)\b|ninja|nvcc", re.I)),
+    ("evaluate", late(r"\b(?:evaluat|validat)(?:ing|ion)\b", re.I)),
+    ("compile", late(r"\bcompil(?:e|ing|ation)\b|ninja|nvcc", re.I)),
     (
         "rendezvous",
-        re.compile(r"rendezvous|init_process_group|TCPStore|initializ\w+ process group|Init torch distributed", re.I),
+        late(r"rendezvous|init_process_group|TCPStore|initializ\w+ process group|Init torch distributed", re.I),
     ),
     (
         "load",
-        re.compile(
+        late(
             r"\bload(?:ing|ed)?\b.{0,40}(?:checkpoint|weights|model|dataset|shard|engine)|from_pretrained|deserializ",
             re.I,
         ),
     ),
-    ("import", re.compile(r"ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object")),
+    ("import", late(r"ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object")),
 )
 
 

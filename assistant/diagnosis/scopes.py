@@ -19,22 +19,23 @@ from assistant.diagnosis.events import Event
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import RunClock
+from corpus.late import late
 from corpus.record import Record
 
-_NAME = re.compile(r"^Name:\s+([\w.\-]{1,253})$")
-_NAMESPACE = re.compile(r"^Namespace:\s+\S")
-_OWNER = re.compile(
+_NAME = late(r"^Name:\s+([\w.\-]{1,253})$")
+_NAMESPACE = late(r"^Namespace:\s+\S")
+_OWNER = late(
     r"^Controlled By:\s+(\S+)|\bjob-name[=:]\s*([\w.\-]+)|training\.kubeflow\.org/(?:job-name|replica-name)=([\w.\-]+)"
 )
-_STATE = re.compile(r"^(State|Last State):\s+(\w+)")
-_WHEN = re.compile(r"^(Started|Finished):\s+(.{10,40})$")
-_READY = re.compile(r"^Ready:\s+(True|False)$")
-_ROW = re.compile(r"^(?:\S+\s+)?\S+\s+(?:Normal|Warning)\s+[A-Z]\w+\s+pods?/([\w.\-]{1,253})\s")
-_JOB_IN_NAME = re.compile(r"(?:^|[/_.\-])(?:slurm[_\-.]?|job[_\-.]?|[A-Za-z]\w*[_\-.])(\d{4,12})(?=[_.\-/]|$)")
-_OWN_JOB = re.compile(
+_STATE = late(r"^(State|Last State):\s+(\w+)")
+_WHEN = late(r"^(Started|Finished):\s+(.{10,40})$")
+_READY = late(r"^Ready:\s+(True|False)$")
+_ROW = late(r"^(?:\S+\s+)?\S+\s+(?:Normal|Warning)\s+[A-Z]\w+\s+pods?/([\w.\-]{1,253})\s")
+_JOB_IN_NAME = late(r"(?:^|[/_.\-])(?:slurm[_\-.]?|job[_\-.]?|[A-Za-z]\w*[_\-.])(\d{4,12})(?=[_.\-/]|$)")
+_OWN_JOB = late(
     r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b"
 )
-_JOB_SPOKEN = re.compile(r"\*\*\* (?:JOB|STEP) (\d{3,12})(?:[._]\S+)? ON |\b(?:JobId|StepId|job_id|jobid)=(\d{3,12})|\[(\d{3,12})\.(?:\d{1,5}|batch|extern)\]|\b[Jj]ob (\d{3,12}) (?:was |has )?(?:[Kk]illed|[Cc]ancelled|preempted|exceeded)")  # fmt: skip
+_JOB_SPOKEN = late(r"\*\*\* (?:JOB|STEP) (\d{3,12})(?:[._]\S+)? ON |\b(?:JobId|StepId|job_id|jobid)=(\d{3,12})|\[(\d{3,12})\.(?:\d{1,5}|batch|extern)\]|\b[Jj]ob (\d{3,12}) (?:was |has )?(?:[Kk]illed|[Cc]ancelled|preempted|exceeded)")  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -12,19 +12,20 @@ from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.reading import Run
+from corpus.late import late
 
 GRACE_S = 600.0
 """Seconds between a signal and the notice or kill that it warned of, at most."""
 TOLD_WITHIN = 60
 """Lines above an exception in which the program says that it was told to stop."""
 
-_STOPS = re.compile(r"PREEMPT|[Pp]reempt|CANCELLED AT|[Rr]equeue|[Ii]nterruption|[Ee]vict|NODE FAILURE|reclaim")
-_CANCELLED_JOB = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
-_TOLD = re.compile(
+_STOPS = late(r"PREEMPT|[Pp]reempt|CANCELLED AT|[Rr]equeue|[Ii]nterruption|[Ee]vict|NODE FAILURE|reclaim")
+_CANCELLED_JOB = late(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
+_TOLD = late(
     r"\b(?:[Rr]eceived|[Cc]aught|[Gg]ot|[Hh]andling|[Tt]rapped) (?:a |the |an? )?(?:[Ss]ignal )?(?:SIG(?:TERM|INT|USR[12])|signal(?: number)?:? (?:10|12|15)\b|15 death signal|preemption)"
     r"|\bSIG(?:TERM|USR[12]) (?:received|caught)"
 )
-_HANDLER = re.compile(
+_HANDLER = late(
     r"\bin _*(?:on|handle|catch|process)?_?(?:sig(?:nal|term|int|usr\d)|preempt\w*)(?:_?(?:handler|handle|catcher|callback|exit))?$",
     re.I,
 )

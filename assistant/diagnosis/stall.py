@@ -7,7 +7,6 @@ and what the ranks waited for is not in these logs.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from assistant.diagnosis.reading import ReadSource, Run
 from assistant.logs.clock import Moment, RunClock, spoken
 from assistant.logs.layout import Places
 from assistant.verdict import Suspect
+from corpus.late import late
 from corpus.record import Record
 from corpus.timestamp import read_stamp
 
@@ -36,10 +36,10 @@ LIMIT_DISTANCE = 400
 """Lines below the notice of a limit in which the job's own clock is looked for."""
 MAX_BEHIND = 8
 
-_LIMIT = re.compile(
+_LIMIT = late(
     r"DUE TO TIME LIMIT|walltime \d+ exceeded limit|TERM_RUNLIMIT|DeadlineExceeded|active (?:on the node )?longer than (?:the )?specified deadline"
 )
-_WHEN = re.compile(r"CANCELLED AT (\S+)")
+_WHEN = late(r"CANCELLED AT (\S+)")
 
 
 @dataclass(frozen=True, slots=True)

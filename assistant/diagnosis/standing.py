@@ -17,6 +17,7 @@ from typing import Literal
 from assistant.logs.layout import Places
 from assistant.logs.stacks import Frame, ProcessStack
 from assistant.verdict import Suspect, SuspectReason
+from corpus.late import late
 
 Standing = Literal[
     "collective", "store", "loader", "file-system", "checkpoint", "cuda", "compile", "gil", "sleep", "lock", "own-code"
@@ -24,34 +25,34 @@ Standing = Literal[
 WAITING: frozenset[str] = frozenset({"collective", "store"})
 MAX_SUSPECTS = 16
 
-_COLLECTIVE = re.compile(
+_COLLECTIVE = late(
     r"distributed_c10d|c10d_logger|_functional_collectives|deepspeed/comm/|p2p_communication|\bc10d::|ProcessGroup(?:NCCL|Gloo|XCCL|HCCL|UCC|MPI)"
     r"|\b(?:p?nccl|rccl)[A-Z]\w+|\bHccl[A-Z]\w+|\bP?MPI_[A-Z]\w+|libnccl|librccl|libhccl|mpi4py|horovod/|multihost_utils|gloo::"
     r"|^(?:all_?reduce|all_?gather(?:_\w+)?|reduce_?scatter(?:_\w+)?|all_?to_?all(?:_\w+)?|barrier|broadcast|monitored_barrier|batch_isend_irecv|irecv|isend) \("
 )
 _KINDS: tuple[tuple[Standing, re.Pattern[str]], ...] = (
-    ("checkpoint", re.compile(r"torch/serialization|distributed/checkpoint|(?:save|load)_checkpoint|safetensors|orbax/|dist_checkpointing")),
-    ("store", re.compile(r"TCPStore|FileStore|_store_based_barrier|rendezvous|libc10d::store|PrefixStore")),
+    ("checkpoint", late(r"torch/serialization|distributed/checkpoint|(?:save|load)_checkpoint|safetensors|orbax/|dist_checkpointing")),
+    ("store", late(r"TCPStore|FileStore|_store_based_barrier|rendezvous|libc10d::store|PrefixStore")),
     ("collective", _COLLECTIVE),
-    ("loader", re.compile(
+    ("loader", late(
         r"torch/utils/data|_next_data|_try_get_data|webdataset|pyarrow|parquet|datasets/|litdata|streaming/base|nvidia/dali|"
         r"grain/|data_?loader|/data/\w+\.py|^data/|__getitem__"
     )),
-    ("file-system", re.compile(
+    ("file-system", late(
         r"genericpath|posixpath|\bpathlib|shutil|fsspec|<frozen (?:os|posixpath|genericpath)|s3fs|gcsfs|zipfile|tarfile"
         r"|\b(?:__)?(?:GI_)?_{0,3}(?:libc_)?(?:p?read(?:64|v)?|p?write(?:64|v)?|open(?:at)?(?:64)?|fstat(?:at)?(?:64)?|l?stat(?:64)?|getdents(?:64)?|fsync|rename|unlink)(?:_nocancel)?(?: \(|$)"
         r"|\b(?:__)?[lf]?xstat(?:64)? |\bnewfstatat|\bnfs\d?_\w+|\brpc_wait_bit|\bll_\w+|lustre|\bcl_\w+_wait|ptlrpc|\bfuse_\w+|cxiWait|gpfs|ceph_|\bvfs_\w+|wait_on_page_bit|folio_wait"
         r"|^(?:exists|isfile|isdir|listdir|scandir|read_bytes|read_text|makedirs) \("
     )),
-    ("cuda", re.compile(
+    ("cuda", late(
         r"torch/cuda/__init__|\bcu(?:da)?(?:Stream|Device|Event|Ctx)Synchronize|\bcu(?:da)?Mem(?:cpy|Alloc|Free)\w*|libcuda\.so|libcudart|hip(?:Stream|Device)Synchronize"
     )),
-    ("compile", re.compile(r"torch/_inductor|torch/_dynamo|triton/(?:compiler|runtime)|cpp_extension|jax/_src/compiler|XlaCompile")),
+    ("compile", late(r"torch/_inductor|torch/_dynamo|triton/(?:compiler|runtime)|cpp_extension|jax/_src/compiler|XlaCompile")),
 )  # fmt: skip
 _WEAK: tuple[tuple[Standing, re.Pattern[str]], ...] = (
-    ("gil", re.compile(r"\btake_gil\b|PyEval_(?:Restore|Acquire)Thread|PyGILState_Ensure")),
-    ("sleep", re.compile(r"\b(?:clock_|hrtimer_)?(?:nano|u)?sleep\b")),
-    ("lock", re.compile(r"threading\.py|queue\.py|selectors\.py|multiprocessing/|\bfutex|pthread_cond|sem_wait|\bpoll\b|epoll_wait|subprocess\.py")),
+    ("gil", late(r"\btake_gil\b|PyEval_(?:Restore|Acquire)Thread|PyGILState_Ensure")),
+    ("sleep", late(r"\b(?:clock_|hrtimer_)?(?:nano|u)?sleep\b")),
+    ("lock", late(r"threading\.py|queue\.py|selectors\.py|multiprocessing/|\bfutex|pthread_cond|sem_wait|\bpoll\b|epoll_wait|subprocess\.py")),
 )  # fmt: skip
 _IN_WORDS: dict[str, str] = {
     "collective": "a collective",
@@ -66,9 +67,7 @@ _IN_WORDS: dict[str, str] = {
     "lock": "a wait for a lock, a queue or another process",
     "own-code": "its own code",
 }
-_LIBRARY = re.compile(
-    r"site-packages|dist-packages|/lib/python|^torch/|^<frozen|\.so\b|^deepspeed/|^megatron/|^/usr/lib"
-)
+_LIBRARY = late(r"site-packages|dist-packages|/lib/python|^torch/|^<frozen|\.so\b|^deepspeed/|^megatron/|^/usr/lib")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
+from corpus.late import late
 from corpus.record import Record
 
 GRACE_S = 120.0
@@ -102,7 +103,7 @@ def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[i
     return None
 
 
-_POD = re.compile(r"\bpods?/([\w.\-]+)")
+_POD = late(r"\bpods?/([\w.\-]+)")
 
 
 def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) -> None:
@@ -128,10 +129,10 @@ def _is_own_fault(event: Event) -> bool:
     return event.tier <= Tier.EXCEPTION and may_begin and not event.quiet
 
 
-_INDEXED = re.compile(
+_INDEXED = late(
     r"^(?P<job>[a-z0-9][a-z0-9.\-]*?)-(?:(?:master|worker|launcher|chief|ps|evaluator|leader|head|node|replica|server)-)?\d{1,5}$"
 )
-_FILE_END = re.compile(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
+_FILE_END = late(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
 
 
 def is_sibling(pod: str, known: str) -> bool:
@@ -151,10 +152,10 @@ def platform_sources(run: Run) -> set[int]:
     return found
 
 
-_CLUSTER_TABLE = re.compile(
+_CLUSTER_TABLE = late(
     r"^LAST SEEN\s+TYPE\s+REASON|^NAMESPACE\s+LAST SEEN|^REASON\s+USER\s+TIMESTAMP|^PARTITION\s+AVAIL|^\s*JobID\s+JobName"
 )
-_CLUSTER_FILE = re.compile(r"(?:^|/)(?:events|slurmctld|sinfo|sacct|squeue)[\w.\-]*$")
+_CLUSTER_FILE = late(r"(?:^|/)(?:events|slurmctld|sinfo|sacct|squeue)[\w.\-]*$")
 
 
 def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Moment] | None:
@@ -203,7 +204,7 @@ def _completed_at(events: Sequence[Event], progress: Progress, clock: RunClock, 
     return max(moments, key=lambda moment: moment.seconds, default=None)
 
 
-_JOB_COMMANDS = re.compile(
+_JOB_COMMANDS = late(
     r"python|pt_|torch|ray|vllm|train|megatron|deepspeed|mpi|srun|slurm|java|node|nccl|cuda|jax|triton", re.I
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from corpus.late import late
+
 _CODE = "py pyi pyc pyx ipynb c cc cpp cu cuh h hpp rs go java js ts css html sh bash ps1 rb lua sql md rst tex".split()
 _SETTINGS = "yaml yml toml cfg ini conf lock env properties proto xml plist tf tfvars j2 sbatch slurm".split()
 _DATA = (
@@ -15,10 +17,10 @@ _BUILT = (
     "so a o dll dylib exe jar whl egg deb rpm cubin ptx fatbin img iso sqsh sif qcow2 nsys-rep ncu-rep qdrep".split()
 )
 _NO_LOGS = frozenset([*_CODE, *_SETTINGS, *_DATA, *_MEDIA, *_BUILT])
-_EVENTS = re.compile(r"^events\.out\.tfevents\.|^core(?:\.\d+)?$|\.lock$|^\.|~$")
-_TRACE = re.compile(r"trace_rank_?\d|flight_?recorder|(?:^|[_\-.])fr_(?:trace|dump)", re.I)
+_EVENTS = late(r"^events\.out\.tfevents\.|^core(?:\.\d+)?$|\.lock$|^\.|~$")
+_TRACE = late(r"trace_rank_?\d|flight_?recorder|(?:^|[_\-.])fr_(?:trace|dump)", re.I)
 """Names of flight-recorder dumps, whatever they end in."""
-_NUMBER = re.compile(r"(\d+)")
+_NUMBER = late(r"(\d+)")
 
 
 def is_no_log(name: str) -> bool:

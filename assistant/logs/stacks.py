@@ -13,10 +13,10 @@ out. What stacks mean is decided in `assistant.diagnosis.standing`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from corpus.late import late
 from corpus.record import Record
 
 MAX_FRAMES = 200
@@ -25,38 +25,34 @@ MAX_THREADS = 4_000
 """Threads read of one source."""
 
 CURRENT = "Current thread"
-_PROCESS = re.compile(r"^Process (\d{1,10}): (.*)$")
-_ATTACHED = re.compile(r"^(?:Attaching to process|Attaching to program: .{1,300}, process|\[?process) (\d{1,10})\b")
-_SPY_THREAD = re.compile(r'^Thread (\d{1,16}|0x[0-9a-fA-F]{1,16}) \((?:idle|active)(?:\+gil)?\)(?:: "(.{0,200})")?$')
-_FAULT_THREAD = re.compile(
-    r"^(Current thread|Thread) (0x[0-9a-fA-F]{1,16})(?: \[[^\]]{0,80}\])? \(most recent call first\):"
-)
-_GDB_THREAD = re.compile(r"^Thread (\d{1,6}) \((?:Thread 0x[0-9a-fA-F]{1,16} \()?(?:LWP|process) (\d{1,10})\b")
-_FAULT_START = re.compile(r"^Timeout \(\d{1,4}:\d{2}:\d{2}(?:\.\d{1,9})?\)!|^Fatal Python error: ")
-_SPY_FRAME = re.compile(r"^(\S.{0,300}?) \((\S[^()]{0,400}?)(?::(\d{1,7}))?\)$")
-_FAULT_FRAME = re.compile(r'^File "(.{1,400}?)", line (\d{1,7}),? in (\S.{0,200})$')
-_GDB_FRAME = re.compile(
+_PROCESS = late(r"^Process (\d{1,10}): (.*)$")
+_ATTACHED = late(r"^(?:Attaching to process|Attaching to program: .{1,300}, process|\[?process) (\d{1,10})\b")
+_SPY_THREAD = late(r'^Thread (\d{1,16}|0x[0-9a-fA-F]{1,16}) \((?:idle|active)(?:\+gil)?\)(?:: "(.{0,200})")?$')
+_FAULT_THREAD = late(r"^(Current thread|Thread) (0x[0-9a-fA-F]{1,16})(?: \[[^\]]{0,80}\])? \(most recent call first\):")
+_GDB_THREAD = late(r"^Thread (\d{1,6}) \((?:Thread 0x[0-9a-fA-F]{1,16} \()?(?:LWP|process) (\d{1,10})\b")
+_FAULT_START = late(r"^Timeout \(\d{1,4}:\d{2}:\d{2}(?:\.\d{1,9})?\)!|^Fatal Python error: ")
+_SPY_FRAME = late(r"^(\S.{0,300}?) \((\S[^()]{0,400}?)(?::(\d{1,7}))?\)$")
+_FAULT_FRAME = late(r'^File "(.{1,400}?)", line (\d{1,7}),? in (\S.{0,200})$')
+_GDB_FRAME = late(
     r"^#\d{1,4}\s{1,4}(?:0x[0-9a-fA-F]{1,16} in )?(\S.{0,400}?) ?\(.{0,2000}\)(?: (?:at|from) (\S{1,400}))?$"
 )
-_KERNEL_FRAME = re.compile(r"^\[<[0-9a-fA-F]{0,16}>\] ([\w.]{1,120})\+0x")
-_SIGNALLED = re.compile(
+_KERNEL_FRAME = late(r"^\[<[0-9a-fA-F]{0,16}>\] ([\w.]{1,120})\+0x")
+_SIGNALLED = late(
     r"(?:^|[:\]] )\*\*\* SIG[A-Z0-9]{2,8} (?:received at time=\d{1,20}\b|\(@0x[0-9a-fA-F]{1,16}\) received by PID (\d{1,10}) )"
 )
-_SIGNALLED_THREAD = re.compile(r"^SIG[A-Z0-9]{2,8}\(\d{1,3}\), PID: (\d{1,10}), Thread (\d{1,10}):")
-_AT_FRAME = re.compile(
+_SIGNALLED_THREAD = late(r"^SIG[A-Z0-9]{2,8}\(\d{1,3}\), PID: (\d{1,10}), Thread (\d{1,10}):")
+_AT_FRAME = late(
     r"(?:^|[:\]] |PC: )@\s{1,6}0x[0-9a-fA-F]{1,16}(?:\s{1,16}(?:\d{1,12}|\(unknown\)))?\s{1,8}(\S.{0,400})$"
 )
-_NUMBERED_FRAME = re.compile(
-    r"^frame #\d{1,4}: (\S.{0,2000}?) \+ 0x[0-9a-fA-F]{1,16} \(0x[0-9a-fA-F]{1,16} in (\S{1,400})\)"
-)
+_NUMBERED_FRAME = late(r"^frame #\d{1,4}: (\S.{0,2000}?) \+ 0x[0-9a-fA-F]{1,16} \(0x[0-9a-fA-F]{1,16} in (\S{1,400})\)")
 _CALLED = "Stack trace of the failed collective:"
-_CALL_FRAME = re.compile(r"^#\d{1,4} (\S.{0,200}?) from (\S.{0,400}?):(\d{1,7})$")
-_PROCESS_GROUP = re.compile(r"\[PG (?:ID )?\d{1,15} PG GUID ([\w.\-]{1,40})")
-_HANDLING = re.compile(
+_CALL_FRAME = late(r"^#\d{1,4} (\S.{0,200}?) from (\S.{0,400}?):(\d{1,7})$")
+_PROCESS_GROUP = late(r"\[PG (?:ID )?\d{1,15} PG GUID ([\w.\-]{1,40})")
+_HANDLING = late(
     r"^(?:\(unknown\)|<unknown function>|__restore_rt|(?:__GI_)?(?:raise|abort|gsignal|__pthread_kill_implementation)\b|c10::FatalSignalHandler::|absl::\S*(?:WriteFailureInfo|AbslFailureSignalHandler)|google::)"
 )
 """Frames of the handler that prints a stack, or without a name: none of them says what the program did."""
-_RANK_ARGUMENT = re.compile(r"(?:--(local[_-])?rank[= ]|\b(LOCAL_)?RANK=)(\d{1,6})\b")
+_RANK_ARGUMENT = late(r"(?:--(local[_-])?rank[= ]|\b(LOCAL_)?RANK=)(\d{1,6})\b")
 _HINTS = (
     "Thread ",
     "Process ",
