@@ -191,6 +191,9 @@ def _load_tokenizer(path: Path, max_tokens: int) -> Any:
 
 
 def _load_session(path: Path) -> Any:
+    # From 1.32 on onnxruntime sends events to its maker and keeps a device id in the cache folder, unless this stands
+    # in the environment before the library is loaded. Nothing may leave the machine.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:

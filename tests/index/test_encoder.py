@@ -60,6 +60,18 @@ def test_meaning_is_near(encoder: OnnxEncoder) -> None:
     assert query @ near > query @ far
 
 
+def test_encoding_leaves_nothing_outside_of_the_program(tmp_path: Path) -> None:
+    """onnxruntime keeps a device id in the cache folder as soon as its telemetry is on."""
+    code = "from index.encoder import open_encoder; open_encoder().encode(['a query'])"
+    root = Path(__file__).resolve().parents[2]
+    environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 def test_a_vector_does_not_depend_on_its_neighbours(encoder: OnnxEncoder) -> None:
     texts = ["short", "a much longer text about a collective that timed out on rank 3 after ten minutes"]
     together = encoder.encode(texts)
