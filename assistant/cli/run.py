@@ -10,6 +10,7 @@ import click
 from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
 from assistant.console import Console, escape, exit_code, size
+from assistant.diagnosis.exitcodes import signal_of
 from assistant.settings import Settings, state_dir
 
 
@@ -119,5 +120,14 @@ def tell(place: Path, status: int, settings: Settings, console: Console, report:
             console.say(escape(untold))
     except (FirstfaultError, OSError) as error:
         console.say(f"the output could not be diagnosed: {error}")
+    if status and by_verdict == 0:
+        # What is read is the output alone, and a program can say that it finished and fail on its way out.
+        console.say(f"its output names no fault, but the job did not end well: {_decoded(status)}")
     console.say(f"the job ended with status {status}; its output is kept in {escape(str(place))}")
     return by_verdict
+
+
+def _decoded(status: int) -> str:
+    """An exit status in words."""
+    name = signal_of(status)
+    return f"status {status} means that {name} ended it" if name else f"status {status} is its own"

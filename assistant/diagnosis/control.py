@@ -90,8 +90,14 @@ def _side(diagnosis: Diagnosis, paths: Sequence[str]) -> Side:
 
 
 def _guess(before: Diagnosis, after: Diagnosis) -> Changed:
-    """Another node where the logs name hosts and share none; else nobody can tell."""
+    """Another node where the logs name hosts and share none; else nobody can tell.
+
+    Runs of another size, and a fault that is of the workload by its entry, are no experiment with a node.
+    """
     ours, theirs = set(before.run.hosts), set(after.run.hosts)
+    sizes = {run.world_size for run in (before.run, after.run) if run.world_size is not None}
+    if len(sizes) > 1 or (before.initiating is not None and before.initiating.owner == "workload"):
+        return "unknown"
     return "node" if ours and theirs and not ours & theirs else "unknown"
 
 

@@ -48,7 +48,8 @@ DONE = "training completed successfully"
     ("after", "changed", "outcome"),
     [
         (steps(90, "node-b", DONE), "node", "follows-node"),
-        (steps(90, "node-b", DONE), None, "follows-node"),
+        # By its entry it is of the workload: that another node was taken is not what made it go.
+        (steps(90, "node-b", DONE), None, "gone"),
         (steps(90, "node-a", DONE), None, "gone"),
         (steps(90, "node-a", DONE), "fix", "gone"),
         (steps(90, "node-a", DONE), "input", "follows-workload"),
@@ -69,6 +70,15 @@ def test_outcome_depends_on_what_was_changed(tmp_path: Path, after: str, changed
 
 
 KERNEL = "2026-11-30T12:01:01 {host} kernel: NVRM: Xid (PCI:0000:8a:00): 79, pid=1, GPU has fallen off the bus."
+
+
+@pytest.mark.parametrize(("world", "outcome"), [("", "follows-node"), ("world_size: 16", "gone")])
+def test_another_node_is_read_off_the_hosts_for_a_run_of_the_same_size(
+    tmp_path: Path, world: str, outcome: str
+) -> None:
+    failed = "world_size: 8\n" + steps(60, "node-a", KERNEL.format(host="node-a"))
+    found = control(tmp_path, failed, f"{world}\n" + steps(90, "node-b", DONE))
+    assert found.outcome == outcome
 
 
 def test_a_node_that_was_not_changed_is_noticed(tmp_path: Path) -> None:
@@ -113,10 +123,10 @@ def test_verb_prints_both_forms(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "a.log").write_text(steps(60, "node-a", OOM))
     (tmp_path / "b.log").write_text(steps(90, "node-b", DONE))
     pair = [str(tmp_path / "a.log"), str(tmp_path / "b.log")]
-    assert main(["control", *pair]) == 0
+    assert main(["control", *pair, "--changed", "node"]) == 0
     shown = capsys.readouterr().out
     assert "stays with the node" in shown and "a.log:61" in shown
-    assert main(["control", *pair, "--format", "json"]) == 0
+    assert main(["control", *pair, "--changed", "node", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["schema"], data["outcome"], data["changed"]) == ("firstfault.control/1", "follows-node", "node")
     assert data["before"]["entry"]["id"] == "cuda-oom" and data["after"]["completed"] is True

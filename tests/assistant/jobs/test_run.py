@@ -52,6 +52,13 @@ def test_the_verdict_can_be_the_status(command: list[str]) -> None:
     assert run(command, "--", "sh", "-c", "exit 4", "--exit-code").returncode == 4
 
 
+@pytest.mark.parametrize(("end", "said"), [("exit 5", "status 5 is its own"), ("kill -9 $$", "SIGKILL ended it")])
+def test_an_output_without_a_fault_is_no_good_end(command: list[str], end: str, said: str) -> None:
+    ended = run(command, "--", "sh", "-c", f"echo Training completed; {end}")
+    assert "its output names no fault, but the job did not end well" in ended.stderr
+    assert said in ended.stderr
+
+
 def test_a_job_that_ends_well_gets_one_line(command: list[str]) -> None:
     ended = run(command, "--", "true")
     assert (ended.returncode, ended.stdout) == (0, "")
