@@ -30,8 +30,15 @@ _TOKENS: Final = re.compile(
       | xox[abeprs]-[\w-]{10,}                           # Slack
       | dckr_pat_[\w-]{16,} | pypi-[\w-]{32,}
       | eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                  # JWT
+      | AccountKey=[A-Za-z0-9+/=]{20,}                   # Azure storage, in a connection string
+      | (?<=wandb\ login\ )[0-9a-f]{40}                  # Weights & Biases, typed
     )"""
 )
+_WEBHOOK: Final = re.compile(
+    r"(?i)(https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/)"
+    r"([^\s\"'<>]+)"
+)
+"""The path of such an address is all that one needs to post there."""
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
 _BEARER: Final = re.compile(
     r"(?i)\b((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)?\s*|bearer\s+)([\w.~+/=-]{8,})"
@@ -136,6 +143,7 @@ class Masker:
         text = _URL_USER.sub(self._secret(lambda found: f"{found[1]}{SECRET}@"), text)
         text = _SIGNED.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
         text = _BEARER.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
+        text = _WEBHOOK.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
         text = _TOKENS.sub(self._secret(lambda _: SECRET), text)
         text = _OPTION.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
         text = _NAMED.sub(self._value(lambda value: True), text)
