@@ -59,7 +59,9 @@ def _for_suspect(suspect: Suspect) -> list[FetchNext]:
     return [
         FetchNext(
             what=f"output of rank {suspect.rank}{where}",
-            command=f"py-spy dump --pid $(pgrep -f 'RANK={suspect.rank}' | head -1)"
+            # A launcher hands the rank over in the environment, which no list of processes shows.
+            command=f"for p in $(grep -slzxE '(RANK|SLURM_PROCID)={suspect.rank}' /proc/[0-9]*/environ | cut -d/ -f3); "
+            "do py-spy dump --pid $p; done"
             if suspect.reason != "absent"
             else None,
             why=suspect.because,
