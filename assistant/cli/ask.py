@@ -26,7 +26,7 @@ MAX_STDIN = 4 << 20
 
 @verb("ask")
 @click.argument("words", nargs=-1, metavar="QUESTION [-]")
-@click.option("--log", "logs", multiple=True, metavar="PATH", type=click.Path(),
+@click.option("--log", "logs", multiple=True, metavar="PATH", type=click.Path(readable=False),
               help="Diagnose this log first and ask about it (may be repeated).")  # fmt: skip
 @click.option("--entry", metavar="ID", shell_complete=complete_id, help="Ask about this entry.")
 @click.option("--no-build", is_flag=True, help="Where no index lies ready, say so and stop instead of going by words.")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @verb("control")
-@click.argument("before", metavar="BEFORE", type=click.Path())
-@click.argument("after", metavar="AFTER", type=click.Path())
+@click.argument("before", metavar="BEFORE", type=click.Path(readable=False))
+@click.argument("after", metavar="AFTER", type=click.Path(readable=False))
 @click.option("--changed", type=click.Choice(["node", "input", "config", "fix", "nothing"]),
               help="The one thing that differs (default: the node, where the logs name other hosts).")  # fmt: skip
 @click.option("--format", type=click.Choice(["text", "json"]), help="Form of the result (default text).")

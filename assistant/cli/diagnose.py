@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @verb("diagnose")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(readable=False))
 @click.option("--format", type=click.Choice(["text", "json", "markdown"]), help="Form of the result (default text).")
 @click.option(
     "--context", "-C", type=click.IntRange(0, 1000), metavar="N", help="Show N lines before and after the first fault."
 )
 @click.option("--semantic", type=click.Choice(["auto", "always", "never"]),
               help="Look for unexplained lines by meaning: auto where an index lies ready, always builds one.")  # fmt: skip
-@click.option("--baseline", multiple=True, metavar="PATH", type=click.Path(),
+@click.option("--baseline", multiple=True, metavar="PATH", type=click.Path(readable=False),
               help="Logs of a run that went well: show what only this run printed, and where the two part.")  # fmt: skip
 @click.option("--exit-code", is_flag=True, default=None, help="Exit 10, 11 or 12 by the verdict (see `firstfault -h`).")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress on stderr.")
@@ -121,7 +121,7 @@ def run(
             paths or ("-",),
             catalogue=catalogue,
             options=pipeline.Options(version=__version__, baseline=baseline),
-            stdin=sys.stdin.buffer if not paths or "-" in paths else None,
+            stdin=_stdin() if not paths or "-" in paths else None,
             progress=by_source(progress),
         )
     finally:
@@ -159,3 +159,10 @@ def by_source(progress: Progress) -> Callable[[str, int, int | None], None]:
         progress.update(done)
 
     return report
+
+
+def _stdin() -> BinaryIO:
+    """The bytes of stdin; raises FirstfaultError where it is closed."""
+    if sys.stdin is None:
+        raise FirstfaultError("stdin is closed.", "Name a log file, or pipe a log in.")
+    return sys.stdin.buffer

@@ -26,7 +26,7 @@ class NothingKeptError(FirstfaultError):
 
 
 @verb("excerpt")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(readable=False))
 @click.option("--max-tokens", type=click.IntRange(200, 1_000_000), default=2_000, show_default=True, metavar="N",
               help="Tokens it may take at most, counted as cl100k_base.")  # fmt: skip
 @click.option("--context", "-C", "context_", type=click.IntRange(0, 1000), default=10, show_default=True, metavar="N",

@@ -34,7 +34,7 @@ class UnreadableError(FirstfaultError):
 
 
 @verb("mask")
-@click.argument("path", required=False, metavar="[FILE]", type=click.Path())
+@click.argument("path", required=False, metavar="[FILE]", type=click.Path(readable=False))
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="A host name to mask as well (may be repeated).")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="Do not say how much was masked.")
 @click.pass_context

@@ -47,7 +47,7 @@ def command(
     """
     text = " ".join(words).strip()
     if text == "-":
-        text = sys.stdin.buffer.read(MAX_STDIN).decode("utf-8", "replace").strip()
+        text = sys.stdin.buffer.read(MAX_STDIN).decode("utf-8", "replace").strip() if sys.stdin is not None else ""
     if not text:
         raise click.UsageError("Nothing to search for: write some words or a line of a log", context)
     from assistant.cli.retrieving import open_for_question

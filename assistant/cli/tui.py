@@ -29,7 +29,7 @@ class NoScreenError(FirstfaultError):
 
 
 @verb("tui")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(readable=False))
 @corpus_option
 @color_option
 @click.pass_context

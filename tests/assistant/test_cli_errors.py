@@ -230,6 +230,9 @@ def test_closed_streams_do_no_harm(root: Path) -> None:
     done = subprocess.run(["sh", "-c", f"{command} <&-"], capture_output=True, cwd=root)
     assert done.returncode == 2
     assert b"Nothing to read" in done.stderr
+    for words in ("-", "excerpt -"):
+        done = subprocess.run(["sh", "-c", f"{command} {words} <&-"], capture_output=True, cwd=root)
+        assert (done.returncode, b"stdin is closed" in done.stderr) == (2, True)
     done = subprocess.run(["sh", "-c", f"{command} demo >&-"], capture_output=True, cwd=root)
     assert done.returncode == 2
     assert b"stdout is closed" in done.stderr
