@@ -51,10 +51,11 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
         _mark_other_nodes(events, cluster, places, run, own)
     span = _job_span(run, clock, job)
     ended = _completed_at(events, progress, clock, kernel)
+    ranks = ranks_seen(run, places, events) if places.rank_of_bus else set()
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places, ranks)
         if (
             ended is not None
             and event.moment is not None
@@ -231,16 +232,38 @@ def _foreign_pid(event: Event, places: Places) -> str:
     return f"process {text}{named} is not one of the job's processes that the logs name"
 
 
-def _foreign_gpu(event: Event, places: Places) -> str:
-    """Why an Xid is another job's, if it is: every GPU of this one is known, and it names none of them."""
+def _foreign_gpu(event: Event, places: Places, ranks: set[int]) -> str:
+    """Why an Xid is another job's, if it is: the GPU of every rank is known, and it names none of them.
+
+    The ranks seen count as well: the only communicator in the logs may be a subgroup's.
+    """
     is_gpu = event.kernel and "NVRM:" in event.record.text and "SXid" not in event.record.text
     address = pci_address(event) if is_gpu and event.rank is None else ""
     mapped = set(places.rank_of_bus.values())
-    if not address or places.world_size is None or len(mapped) < places.world_size:
+    if not address or places.world_size is None or len(mapped) < places.world_size or not ranks <= mapped:
         return ""
     if any(known == address for _, known in places.rank_of_bus):
         return ""
     return f"the GPU at PCI address {address} is none of those that the job's own NCCL lines name"
+
+
+def ranks_seen(run: Run, places: Places, events: Sequence[Event]) -> set[int]:
+    """Ranks that anything in the logs names."""
+    ranks = {event.rank for event in events if event.rank is not None}
+    for source in run.sources:
+        for tally in source.scan.tallies.values():
+            ranks |= tally.ranks
+    for index, records in enumerate(run.records):
+        if index in places.source_rank:
+            ranks.add(places.source_rank[index])
+        for record in records:
+            if record.rank is not None and index not in places.teed:
+                ranks.add(record.rank)
+            elif record.rank is not None or record.gpu is not None or record.task is not None:
+                rank = places.rank_of(index, record)
+                if rank is not None:
+                    ranks.add(rank)
+    return ranks
 
 
 def _length(seconds: float) -> str:
