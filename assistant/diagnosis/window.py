@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
-from assistant.logs.clock import Moment, RunClock
+from assistant.logs.clock import DAY, Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
 from corpus.late import late
 from corpus.record import Record
@@ -160,19 +162,29 @@ _CLUSTER_FILE = late(r"(?:^|/)(?:events|slurmctld|sinfo|sacct|squeue)[\w.\-]*$")
 
 
 def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Moment] | None:
-    """First and last moment of what the job itself printed, kernel lines in its sources left out."""
+    """First and last moment that the job's own lines tell of, kernel lines in its sources left out.
+
+    A timeout tells that its rank ran since it began to wait, which is all that a log's tail may show of the time before.
+    """
     moments = [
-        moment
+        told
         for index in job
         for record in run.sources[index].records
         if record.time is not None and record.program != "kernel" and "NVRM:" not in record.text
         if (moment := clock.at(index, record.number)) is not None
+        for told in _told_of(moment, record)
     ]
     if not moments:
         return None
     wall = [moment for moment in moments if moment.axis == "wall"] or moments
     mine = [moment for moment in wall if moment.axis == wall[0].axis]
     return min(mine, key=lambda m: m.seconds), max(mine, key=lambda m: m.seconds)
+
+
+def _told_of(moment: Moment, record: Record) -> tuple[Moment, ...]:
+    """The moment of a line and, of a timeout, the one at which its wait began."""
+    waited = timeout_seconds(record.text) if "ran for " in record.text else 0.0
+    return (moment, replace(moment, seconds=moment.seconds - waited)) if 0 < waited <= DAY else (moment,)
 
 
 def _mark_other_nodes(events: Sequence[Event], cluster: set[int], places: Places, run: Run, own: Sequence[int]) -> None:
