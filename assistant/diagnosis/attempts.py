@@ -144,6 +144,11 @@ class Attempts:
         begun = [count for count, start in self._starts.items() if start <= moment.seconds]
         return within + max(begun, default=0)
 
+    def after(self, source: int) -> frozenset[int]:
+        """Sources that each hold a run after that of a source; none where its run is not one of several."""
+        own = self._before.get(source)
+        return frozenset(other for other, count in self._before.items() if own is not None and count > own)
+
 
 def _runs_before(run: Run, places: Places, clock: RunClock, restarts: dict[int, list[int]]) -> dict[int, int]:
     """How many attempts came before each source that is one of several runs of the same ranks."""

@@ -94,6 +94,8 @@ class Event:
     """True when another job's log starts below it in the same source."""
     log: int = -1
     """The first part of its log, where rotation cut that into several sources; its source otherwise."""
+    later_runs: frozenset[int] = frozenset()
+    """Sources that hold runs of the job after its own."""
     runs_again: bool = False
     """True when another attempt starts below it in the same source."""
     earlier_run: str = ""
@@ -144,6 +146,7 @@ def build_events(
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
         event.attempt = attempts.of(event.source, event.line, event.moment)
+        event.later_runs = attempts.after(event.source)
     _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
     return events

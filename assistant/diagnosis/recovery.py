@@ -51,10 +51,23 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
             event.recovered = _survived(event, mine, clock, later, frozenset(lines), parts[event.source], at_end=at_end)
             event.recovered = event.recovered or _is_teardown(event, progress)
     _take_back(events, progress)
+    _supersede(events, progress)
     current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
     if not any(event.tier <= Tier.ERROR_LINE and not event.recovered for event in current):
         for event in events:
             event.recovered = event.recovered or event.superseded
+
+
+def _supersede(events: Sequence[Event], progress: Progress) -> None:
+    """Take a fault for history where a later run of the job, in a file of its own, said that it had completed.
+
+    While that run has not, what ended the one before is still what is asked for.
+    """
+    completed = {source for source, _ in progress.done}
+    for event in events:
+        if not event.later_runs.isdisjoint(completed) and not event.superseded:
+            event.superseded = True
+            event.earlier_run = event.earlier_run or "a later run of the job, in a file of its own, completed"
 
 
 def _made_before(event: Event, progress: Progress, clock: RunClock) -> set[int]:

@@ -11,7 +11,7 @@ from assistant.diagnosis.names import names_of
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.skew import Skew, is_certain
-from assistant.diagnosis.window import kernel_sources
+from assistant.diagnosis.window import kernel_sources, ranks_seen
 from assistant.logs.clock import RunClock
 from assistant.logs.layout import Places
 from assistant.verdict import Attempt, Phase, RunInfo, SourceInfo
@@ -68,7 +68,7 @@ def run_info(
     kernel = kernel_sources(run)
     job = [index for index in range(len(run.sources)) if index not in kernel] or list(range(len(run.sources)))
     span = clock.span(job)
-    ranks = _ranks(run, places, events)
+    ranks = ranks_seen(run, places, events)
     whole = all(source.whole for source in run.sources)
     differ = {host: known for host, known in sorted(skews.items()) if is_certain(known)}
     attempts = sorted({event.attempt for event in events if not event.unrelated} | {1})
@@ -90,24 +90,6 @@ def run_info(
         names=names_of(run, places),
         sampled=() if whole else ("last_step", "ranks_seen", "hosts", "versions"),
     )
-
-
-def _ranks(run: Run, places: Places, events: Sequence[Event]) -> set[int]:
-    ranks = {event.rank for event in events if event.rank is not None}
-    for source in run.sources:
-        for tally in source.scan.tallies.values():
-            ranks |= tally.ranks
-    for index, records in enumerate(run.records):
-        if index in places.source_rank:
-            ranks.add(places.source_rank[index])
-        for record in records:
-            if record.rank is not None and index not in places.teed:
-                ranks.add(record.rank)
-            elif record.rank is not None or record.gpu is not None or record.task is not None:
-                rank = places.rank_of(index, record)
-                if rank is not None:
-                    ranks.add(rank)
-    return ranks
 
 
 def _phase(progress: Progress, ordered: Ordered) -> Phase | None:

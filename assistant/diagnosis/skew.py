@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from assistant.diagnosis.collectives import sequence_of, timeout_seconds
 from assistant.diagnosis.progress import Progress
@@ -52,7 +53,7 @@ def estimate_skew(
     if len({name for source in names for name in source.values()}) < 2:
         return {}
     seen = _shared_events(sources, names, clock, progress)
-    pairs = _differences(seen)
+    pairs = _differences(seen, _ranks_of(sources, names, places))
     hosts = sorted({host for pair in pairs for host in pair})
     estimates = _from_reference(hosts, pairs)
     for host in _apart(names, clock):
@@ -118,6 +119,21 @@ def _shared_events(
     return seen
 
 
+def _ranks_of(
+    sources: Sequence[Sequence[Record]], names: Sequence[Mapping[int, str]], places: Places
+) -> dict[str, set[int]]:
+    """The ranks whose lines each clock stamped, where the lines or the file's name say the rank itself."""
+    ranks: dict[str, set[int]] = defaultdict(set)
+    for index, records in enumerate(sources):
+        for record in records:
+            says_it = record.rank is not None or record.task is not None or index in places.source_rank
+            name = names[index].get(record.number) if says_it else None
+            rank = places.rank_of(index, record) if name is not None else None
+            if name is not None and rank is not None:
+                ranks[name].add(rank)
+    return ranks
+
+
 def _event(record: Record, step: int | None) -> tuple[object, ...] | None:
     if step is not None:
         return ("step", step)
@@ -129,26 +145,54 @@ def _event(record: Record, step: int | None) -> tuple[object, ...] | None:
 
 
 def _differences(
-    seen: Mapping[tuple[object, ...], Mapping[str, Sequence[float]]],
+    seen: Mapping[tuple[object, ...], Mapping[str, Sequence[float]]], ranks: Mapping[str, set[int]]
 ) -> dict[tuple[str, str], list[float]]:
-    """For each pair of clocks how far the second was ahead at each event both saw."""
+    """For each pair of clocks how far the second was ahead at each event both saw.
+
+    Two clocks of one rank are two runs that count the same steps, or one run told twice: neither is skew, and what
+    lies as far apart as such runs do is of different runs for other ranks as well.
+    """
     certain: dict[tuple[str, str], bool] = defaultdict(bool)
     pairs: dict[tuple[str, str], list[float]] = defaultdict(list)
     often = Counter(name for times in seen.values() for name in times)
     hub = min(often, key=lambda name: (-often[name], name), default="")
-    for event, times in seen.items():
-        # A step that one clock saw twice, after a restart, tells nothing.
-        once = {name: min(at) for name, at in times.items() if max(at) - min(at) < FEW_ERROR_S}
+    # A step that one clock saw twice, after a restart, tells nothing.
+    single = {
+        event: {name: min(at) for name, at in times.items() if max(at) - min(at) < FEW_ERROR_S}
+        for event, times in seen.items()
+    }
+    of_rank: dict[int, list[str]] = defaultdict(list)
+    for name in sorted(often):
+        for rank in ranks.get(name, ()):
+            of_rank[rank].append(name)
+    same_rank = {pair for found in of_rank.values() for pair in combinations(found, 2)}
+    widest = _between_runs(single.values(), same_rank) / 2
+    for event, once in single.items():
         names = sorted(once)
         if len(often) > MAX_PAIRED:
             names = [hub, *(name for name in names if name != hub)] if hub in once else []
         for position, first in enumerate(names[:1] if len(often) > MAX_PAIRED else names):
             for second in names[position + 1 :]:
-                if len(pairs[first, second]) < MAX_EVENTS:
+                is_run = (min(first, second), max(first, second)) in same_rank or abs(
+                    once[second] - once[first]
+                ) > widest
+                if not is_run and len(pairs[first, second]) < MAX_EVENTS:
                     pairs[first, second].append(once[second] - once[first])
                     certain[first, second] |= event[0] != "step"
     # One or two steps may be a rank that stopped and one that went on; only what all did together counts alone.
     return {pair: found for pair, found in pairs.items() if len(found) >= FEW or certain[pair]}
+
+
+def _between_runs(single: Iterable[Mapping[str, float]], same_rank: Iterable[tuple[str, str]]) -> float:
+    """The least time after which two clocks of one rank saw an event again; infinity where none did."""
+    pairs = list(same_rank)
+    gaps = [
+        gap
+        for once in single
+        for first, second in pairs
+        if first in once and second in once and (gap := abs(once[second] - once[first])) > FEW_ERROR_S
+    ]
+    return min(gaps, default=math.inf)
 
 
 def _between(differences: Sequence[float]) -> Skew:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
-from assistant.logs.clock import Moment, RunClock
+from assistant.logs.clock import DAY, Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
 from corpus.late import late
 from corpus.record import Record
@@ -51,10 +53,11 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
         _mark_other_nodes(events, cluster, places, run, own)
     span = _job_span(run, clock, job)
     ended = _completed_at(events, progress, clock, kernel)
+    ranks = ranks_seen(run, places, events) if places.rank_of_bus else set()
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places, ranks)
         if (
             ended is not None
             and event.moment is not None
@@ -159,19 +162,29 @@ _CLUSTER_FILE = late(r"(?:^|/)(?:events|slurmctld|sinfo|sacct|squeue)[\w.\-]*$")
 
 
 def _job_span(run: Run, clock: RunClock, job: Sequence[int]) -> tuple[Moment, Moment] | None:
-    """First and last moment of what the job itself printed, kernel lines in its sources left out."""
+    """First and last moment that the job's own lines tell of, kernel lines in its sources left out.
+
+    A timeout tells that its rank ran since it began to wait, which is all that a log's tail may show of the time before.
+    """
     moments = [
-        moment
+        told
         for index in job
         for record in run.sources[index].records
         if record.time is not None and record.program != "kernel" and "NVRM:" not in record.text
         if (moment := clock.at(index, record.number)) is not None
+        for told in _told_of(moment, record)
     ]
     if not moments:
         return None
     wall = [moment for moment in moments if moment.axis == "wall"] or moments
     mine = [moment for moment in wall if moment.axis == wall[0].axis]
     return min(mine, key=lambda m: m.seconds), max(mine, key=lambda m: m.seconds)
+
+
+def _told_of(moment: Moment, record: Record) -> tuple[Moment, ...]:
+    """The moment of a line and, of a timeout, the one at which its wait began."""
+    waited = timeout_seconds(record.text) if "ran for " in record.text else 0.0
+    return (moment, replace(moment, seconds=moment.seconds - waited)) if 0 < waited <= DAY else (moment,)
 
 
 def _mark_other_nodes(events: Sequence[Event], cluster: set[int], places: Places, run: Run, own: Sequence[int]) -> None:
@@ -231,16 +244,38 @@ def _foreign_pid(event: Event, places: Places) -> str:
     return f"process {text}{named} is not one of the job's processes that the logs name"
 
 
-def _foreign_gpu(event: Event, places: Places) -> str:
-    """Why an Xid is another job's, if it is: every GPU of this one is known, and it names none of them."""
+def _foreign_gpu(event: Event, places: Places, ranks: set[int]) -> str:
+    """Why an Xid is another job's, if it is: the GPU of every rank is known, and it names none of them.
+
+    The ranks seen count as well: the only communicator in the logs may be a subgroup's.
+    """
     is_gpu = event.kernel and "NVRM:" in event.record.text and "SXid" not in event.record.text
     address = pci_address(event) if is_gpu and event.rank is None else ""
     mapped = set(places.rank_of_bus.values())
-    if not address or places.world_size is None or len(mapped) < places.world_size:
+    if not address or places.world_size is None or len(mapped) < places.world_size or not ranks <= mapped:
         return ""
     if any(known == address for _, known in places.rank_of_bus):
         return ""
     return f"the GPU at PCI address {address} is none of those that the job's own NCCL lines name"
+
+
+def ranks_seen(run: Run, places: Places, events: Sequence[Event]) -> set[int]:
+    """Ranks that anything in the logs names."""
+    ranks = {event.rank for event in events if event.rank is not None}
+    for source in run.sources:
+        for tally in source.scan.tallies.values():
+            ranks |= tally.ranks
+    for index, records in enumerate(run.records):
+        if index in places.source_rank:
+            ranks.add(places.source_rank[index])
+        for record in records:
+            if record.rank is not None and index not in places.teed:
+                ranks.add(record.rank)
+            elif record.rank is not None or record.gpu is not None or record.task is not None:
+                rank = places.rank_of(index, record)
+                if rank is not None:
+                    ranks.add(rank)
+    return ranks
 
 
 def _length(seconds: float) -> str:

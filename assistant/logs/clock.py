@@ -223,15 +223,21 @@ class _Days:
         return here
 
 
+NEAR_MIDNIGHT_S = 600.0
+"""A log that ends so shortly before midnight is followed by one that begins so shortly after it."""
+
+
 def _past_midnight(clocks: Sequence[SourceClock]) -> None:
-    """Move sources that begin after the midnight that others passed to the same day."""
+    """Move sources that begin after the midnight that others passed, or came close to, to the same day."""
     spans = {index: span for index, clock in enumerate(clocks) if (span := clock.span) and span[0].axis == "day"}
-    passed = [span for span in spans.values() if span[1].seconds >= DAY]
+    near = [span for span in spans.values() if span[1].seconds >= DAY - NEAR_MIDNIGHT_S]
+    passed = [span for span in near if span[1].seconds >= DAY] or near
     if not passed:
         return
     first, last = min(span[0].seconds for span in passed), max(span[1].seconds for span in passed)
     for index, (begin, end) in spans.items():
-        if end.seconds < first and begin.seconds + DAY <= last:
+        follows = begin.seconds + DAY <= max(last, DAY + NEAR_MIDNIGHT_S)
+        if follows and begin.seconds + DAY - last < first - end.seconds:
             moved = [replace(m, seconds=m.seconds + DAY) if m.axis == "day" else m for m in clocks[index].moments]
             clocks[index].moments = moved
 

@@ -93,6 +93,38 @@ def test_a_kernel_event_outside_the_window_is_unrelated(tmp_path: Path, when: st
     assert [f.entry.id for f in result.findings if f.role == "unrelated" and f.entry] == ["bus"]
 
 
+@pytest.mark.parametrize(("rank", "expected"), [(1, "unrelated"), (11, "initiating")])
+def test_a_subgroup_does_not_make_the_other_ranks_gpus_foreign(tmp_path: Path, rank: int, expected: str) -> None:
+    pair = "\n".join(
+        f"2026-11-30 12:00:00 node-b:10{n}:200 [{n}] NCCL INFO comm 0x1 rank {n} nranks 2 cudaDev {n} busId {n + 1}000"
+        for n in range(2)
+    )
+    result = verdict(
+        tmp_path, train=f"{pair}\n2026-11-30 12:20:00 [rank{rank}]: {WATCHDOG}", dmesg=KERNEL.replace("node-b ", "")
+    )
+    assert [f.role for f in result.findings if f.entry is not None and f.entry.id == "bus"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("node_event", "entry"),
+    [
+        ("2026-11-30T10:05:12 node-b kernel: NVRM: Xid (PCI:0000:8a:00): 79, pid=1, x", "bus"),
+        ("2026-11-30T10:05:12 node-b kernel: Out of memory: Killed process 91 (python)", "killer"),
+        ("2026-11-30T09:01:12 node-b kernel: NVRM: Xid (PCI:0000:8a:00): 79, pid=1, x", None),
+    ],
+)
+def test_the_window_of_a_tail_begins_where_its_timeouts_began_to_wait(
+    tmp_path: Path, node_event: str, entry: str | None
+) -> None:
+    waits = (
+        f"2026-11-30 10:15:14 [rank{n}]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9,"
+        " OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600029 milliseconds before timing out."
+        for n in range(3)
+    )
+    result = verdict(tmp_path, train="\n".join(waits), dmesg=node_event)
+    assert (first(result)[1] if result.initiating is not None else None) == entry
+
+
 def test_a_kernel_event_without_comparable_time_is_a_suspect(tmp_path: Path) -> None:
     result = verdict(
         tmp_path,

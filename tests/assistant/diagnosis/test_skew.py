@@ -116,3 +116,36 @@ def test_one_collective_that_timed_out_on_both_hosts_is_a_shared_event(tmp_path:
         node_b_rank1=text.format(stamp="2026-11-30 11:00:00", r=1, host="node-b"),
     )
     assert result.run.skew_s == {"node-b": 3600.0}
+
+
+def run_of(rank: int, start: datetime, end: str, *, steps: int = 8) -> str:
+    """One run of a rank whose lines name no host: its start, steps ten seconds apart, and its last line."""
+    stamps = [f"{start + timedelta(seconds=10 * n):%Y-%m-%d %H:%M:%S}" for n in range(steps + 2)]
+    lines = [f"{stamps[0]} [rank{rank}] INFO Starting training job run"]
+    lines += [f"{stamps[n]} [rank{rank}] INFO step {n} loss 2.0" for n in range(1, steps + 1)]
+    return "\n".join([*lines, f"{stamps[-1]} [rank{rank}]{end}"]) + "\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_runs_that_count_the_same_steps_are_attempts_and_no_skew(tmp_path: Path, ranks: int) -> None:
+    faults = {1: ": RuntimeError: CUDA out of memory.", 2: ": RuntimeError: uncorrectable ECC error encountered"}
+    logs = {
+        f"run{run}_{rank}": run_of(rank, START + timedelta(hours=2 * run), fault if rank == 0 else " INFO waits")
+        for run, fault in faults.items()
+        for rank in range(ranks)
+    }
+    result = verdict(tmp_path, **logs)
+    assert result.run.skew_s == {}
+    assert result.initiating is not None and result.initiating.entry is not None
+    assert (result.initiating.entry.id, result.initiating.attempt) == ("ecc", 2)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"), [(" INFO Training completed successfully.", "healthy"), (" INFO goes on", "identified")]
+)
+def test_a_fault_is_history_once_a_later_run_in_its_own_file_completed(tmp_path: Path, end: str, expected: str) -> None:
+    first = run_of(0, START, ": RuntimeError: CUDA out of memory.")
+    result = verdict(tmp_path, run1=first, run2=run_of(0, START + timedelta(hours=2), end))
+    assert result.status == expected
+    if expected == "healthy":
+        assert result.findings[0].set_aside == "earlier-run"

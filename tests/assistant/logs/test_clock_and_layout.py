@@ -80,6 +80,23 @@ def test_times_of_day_pass_midnight() -> None:
     assert seconds == [86392.0, 86407.0, 86399.0, 86405.0]
 
 
+@pytest.mark.parametrize(
+    ("late", "early", "days"),
+    [
+        (("23:59:57 INFO a", "23:59:59 INFO b"), ("00:00:03 INFO c", "00:00:55 INFO d"), 1),
+        (("22:10:00 INFO a", "23:20:00 INFO b"), ("00:00:03 INFO c", "00:00:55 INFO d"), 0),
+        (("23:59:57 INFO a", "23:59:59 INFO b"), ("04:00:00 INFO c", "04:10:00 INFO d"), 0),
+        (("00:20:00 INFO a", "23:55:00 INFO b"), ("00:09:00 INFO c", "00:19:00 INFO d"), 0),
+    ],
+)
+def test_a_source_that_begins_right_after_midnight_follows_one_that_ends_right_before(
+    late: tuple[str, ...], early: tuple[str, ...], days: int
+) -> None:
+    clock = build_clock([source(*late), source(*early)])
+    moment = clock.at(1, 1)
+    assert moment is not None and moment.seconds // 86_400 == days
+
+
 NCCL = "node-b:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 8a000 - Init COMPLETE"
 
 
