@@ -34,15 +34,22 @@ def mark_chains(events: Sequence[Event]) -> None:
         failure = covered.get(id(event.episode)) if event.episode is not None else None
         if failure is None or event.tier != Tier.CLASS or event.line >= failure.line:
             continue
-        if _is_during(event, failure) and not _is_meaning(event, failure):
+        if was_being_handled(event, failure):
             continue
         event.tier = Tier.WRAPPER
         event.notes.append(f"the same chain of exceptions goes on to line {failure.line}, which says what it means")
 
 
+def was_being_handled(event: Event, later: Event) -> bool:
+    """Whether the later exception of a chain came while this one was handled, and does not say what it meant."""
+    return _is_during(event, later) and not _is_meaning(event, later)
+
+
 def _is_during(event: Event, failure: Event) -> bool:
     """Whether the later exception came while an earlier one was handled, and was not raised from it."""
-    lines = failure.episode.lines if failure.episode is not None else ()
+    if event.episode is None or event.episode is not failure.episode:
+        return False
+    lines = event.episode.lines
     return any(event.line < record.number < failure.line and _DURING.search(record.message) for record in lines)
 
 
