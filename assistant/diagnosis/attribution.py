@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.causes import CausalGraph
+from assistant.diagnosis.chains import was_being_handled
 from assistant.diagnosis.events import Tier
 from assistant.diagnosis.groups import SKEW_S, TOLERANCE_S, Group, Ordered
 from assistant.logs.clock import Moment
@@ -236,6 +237,8 @@ def beats(first: Group, second: Group) -> bool:
     for one, other in ((first, second), (second, first)):
         if _same_source(one, other) and any(_place(one) < _place(effect) < _place(other) for effect in one.effects):
             return one is first  # what it is known to bring about was there before the other one
+        if was_being_handled(one.first, other.first):
+            return one is first
     if first.role_rank != second.role_rank:
         return first.role_rank < second.role_rank
     if not _same_source(first, second):

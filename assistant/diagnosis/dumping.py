@@ -2,11 +2,14 @@
 
 A watchdog that fired writes its flight recorder, a crash its core file. A disk
 that is full by then, or a folder that may not be written, ended nobody. The
-runtime prints such errors without a rank, in between the lines of all.
+runtime prints such errors without a rank, in between the lines of all. Where the
+error names a file, the file says whether it was the dump's: a checkpoint may meet a
+full disk in the same moment.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
@@ -21,6 +24,12 @@ _DUMPS = late(
 )
 _WRITES = late(
     r"No space left|[Dd]isk quota|\bwrite\(\)|Permission denied|Read-only file system|Input/output error|File too large|(?:open|write|create|dump)\S{0,4} (?:debug|the file|file|to)"
+)
+_PATH = late(r"(?<![\w.:/])/[\w.\-/+=@%]{1,400}")
+_SOURCE = late(r"\.(?:py|cpp|cc|cu|h|hpp|so)\b")
+_OF_DUMP = late(
+    r"(?:nccl|comm_lib|fr|flight)_?(?:trace|dump|recorder)|flight.?recorder|debug_?info|(?:^|/)core(?:[.\-][\w.\-]+)?$|\.core$|core_?dump",
+    re.I,
 )
 
 
@@ -44,8 +53,22 @@ def mark_dumps(run: Run, events: Sequence[Event]) -> None:
 
 
 def _notice(run: Run, event: Event) -> int | None:
-    """The line above that tells of a dump."""
+    """The line above that tells of a dump: of the file that the error names, or else one near."""
+    paths = _paths(event.record.message)
+    near = None
     for record in run.sources[event.source].records:
-        if event.line - DUMP_WITHIN <= record.number < event.line and _DUMPS.search(record.message) is not None:
+        if record.number >= event.line:
+            break
+        if _DUMPS.search(record.message) is None:
+            continue
+        if paths & _paths(record.message):
             return record.number
-    return None
+        if record.number >= event.line - DUMP_WITHIN and near is None:
+            near = record.number
+    is_other = any(_OF_DUMP.search(path) is None for path in paths)
+    return None if is_other else near
+
+
+def _paths(message: str) -> set[str]:
+    """Absolute paths of data that a message names."""
+    return {path.rstrip(".") for path in _PATH.findall(message) if _SOURCE.search(path) is None}

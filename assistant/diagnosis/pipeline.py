@@ -169,7 +169,7 @@ def judge(run: Run, facts: Facts) -> Ordered:
     mark_handled(run, facts.events, [_lines_of(found) for found in facts.episodes], facts.clock)
     facts.stall = mark_stalled(run, facts.events, facts.progress, facts.places, facts.clock)
     mark_chains(facts.events)
-    mark_signalled(run, facts.events)
+    mark_signalled(run, facts.events, facts.progress)
     mark_dumps(run, facts.events)
     groups = group_events(facts.events)
     return attribute(groups, CausalGraph(run.catalogue.heads))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
+from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from corpus.late import late
 
@@ -26,26 +27,40 @@ _TOLD = late(
     r"|\bSIG(?:TERM|USR[12]) (?:received|caught)"
 )
 _HANDLER = late(
-    r"\bin _*(?:on|handle|catch|process)?_?(?:sig(?:nal|term|int|usr\d)|preempt\w*)(?:_?(?:handler|handle|catcher|callback|exit))?$",
+    r"\bin _*(?:"
+    r"(?:on|handle|catch|process)?_?sig(?:term|int|usr\d)(?:_?(?:handler|handle|catcher|callback|exit))?"
+    r"|(?:on|handle|catch)_?signal(?:_?(?:handler|handle|catcher|callback|exit))?"
+    r"|signal_?(?:handler|handle|catcher|callback|exit)"
+    r")$",
     re.I,
+)
+_MAYBE_HANDLER = late(
+    r"\bin _*(?:(?:on|handle|catch|process)_?)?(?:signal|preempt\w*)(?:_?(?:handler|handle|catcher|callback|exit))?$",
+    re.I,
+)
+"""Names that code has which handles no signal as well: of audio, of a scheduler of requests, of a whole training step."""
+_SAVED = late(
+    r"\b(?:[Cc]heckpoint|[Ss]napshot|[Mm]odel|[Ss]tate)\b.{0,120}\b(?:saved|written|stored|complete[d]?|finished|done)\b"
+    r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ff]inished (?:saving|writing))\b.{0,60}\b(?:[Cc]heckpoint|[Ss]napshot|model|state)\b"
 )
 
 
-def mark_signalled(run: Run, events: Sequence[Event]) -> None:
+def mark_signalled(run: Run, events: Sequence[Event], progress: Progress) -> None:
     """Take exceptions of a program that was being stopped for consequences of the scheduler's notice."""
     notices = [event for event in events if _is_notice(event)]
     if not notices:
         return
+    steps = progress.lines()
     for event in events:
         if event.tier == Tier.CLASS and _is_same_stop(event, notices):
             event.tier = Tier.CONSEQUENCE
             continue
         if event.tier not in {Tier.CLASS, Tier.EXCEPTION} or event.episode is None or event.episode.kind != "exception":
             continue
-        notice = next((one for one in notices if _is_near(event, one)), None)
-        if notice is None:
+        near = [one for one in notices if _is_near(event, one)]
+        if not near:
             continue
-        told = _told(run, event)
+        told = _told(run, event, steps.get(event.source, ()), is_noticed=any(_is_before(one, event) for one in near))
         if told is not None:
             event.tier = Tier.CONSEQUENCE
             event.notes.append(
@@ -77,15 +92,32 @@ def _is_near(event: Event, notice: Event) -> bool:
     return gap is None or abs(gap) <= GRACE_S
 
 
-def _told(run: Run, event: Event) -> int | None:
+def _is_before(notice: Event, event: Event) -> bool:
+    """Whether a notice had come when the exception was raised."""
+    if notice.source == event.source:
+        return notice.line < event.line
+    gap = notice.moment.before(event.moment) if notice.moment is not None and event.moment is not None else None
+    return gap is not None and gap > 0
+
+
+def _told(run: Run, event: Event, steps: Sequence[int], *, is_noticed: bool) -> int | None:
     """The line that shows a program in its signal handler, or saying that a signal came."""
     assert event.episode is not None
     for record in event.episode.lines:
-        if record.message.startswith("File ") and _HANDLER.search(record.message) is not None:
+        if not record.message.startswith("File "):
+            continue
+        is_handler = _HANDLER.search(record.message) is not None
+        if is_handler or (is_noticed and _MAYBE_HANDLER.search(record.message) is not None):
             return record.number
+    first = event.episode.first
+    told = None
     for record in run.sources[event.source].records:
-        is_above = event.episode.first - TOLD_WITHIN <= record.number < event.episode.first
+        if not first - TOLD_WITHIN <= record.number < first:
+            continue
         same = not any(record.stream) or not any(event.record.stream) or record.stream == event.record.stream
-        if is_above and same and _TOLD.search(record.message) is not None:
-            return record.number
-    return None
+        if same and _TOLD.search(record.message) is not None:
+            told = record.number
+        elif same and _SAVED.search(record.message) is not None:
+            told = None  # what the signal asked for is done
+    is_over = told is not None and any(told < line < first for line in steps)
+    return None if is_over else told

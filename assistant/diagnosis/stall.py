@@ -35,11 +35,14 @@ TEARDOWN_S = 60.0
 LIMIT_DISTANCE = 400
 """Lines below the notice of a limit in which the job's own clock is looked for."""
 MAX_BEHIND = 8
+ZONES_S = tuple(60.0 * minutes for minutes in (*range(60, 901, 60), 210, 270, 330, 345, 390, 525, 570, 630, 765, 825))
+"""How far the scheduler's local time may be ahead of a job that prints another zone's: the offsets in use, and whole hours."""
 
 _LIMIT = late(
     r"DUE TO TIME LIMIT|walltime \d+ exceeded limit|TERM_RUNLIMIT|DeadlineExceeded|active (?:on the node )?longer than (?:the )?specified deadline"
 )
 _WHEN = late(r"CANCELLED AT (\S+)")
+_OF_THE_END = late(r"^(?:srun|slurmstepd|slurmd|scancel)\b|SIGTERM|\bsignal\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,13 @@ def _before(limit: Event, run: Run, progress: Progress, places: Places, clock: R
     usual = median(intervals)
     last, mark = max(timed, key=lambda one: (one[0], -one[1].source, -one[1].line))
     alive = max(
-        last, *(_last_life(source, index, clock, times[0], last, ended) for index, source in enumerate(run.sources))
+        last,
+        *(_last_life(source, index, clock, times[0], last, ended, limit) for index, source in enumerate(run.sources)),
     )
-    seconds = ended.seconds - alive
-    if seconds <= max(STILL_S, STILL_INTERVALS * usual):
+    seconds, still = ended.seconds - alive, max(STILL_S, STILL_INTERVALS * usual)
+    if seconds <= still or _may_go_on(limit, progress, clock, Moment(ended.axis, last + still)):
+        return None
+    if _is_other_clock(limit, progress, ended) and any(0 <= seconds - zone <= still for zone in ZONES_S):
         return None
     return Stall(
         f"{run.paths[mark.source]}:{mark.line}", mark.step, ended.seconds - last, usual, _behind(progress, run, places)
@@ -135,8 +141,36 @@ def _ended(limit: Event, run: Run, clock: RunClock) -> Moment | None:
     return Moment("wall", stamp.stamp.seconds) if stamp is not None and not is_zoned else None
 
 
-def _last_life(source: ReadSource, index: int, clock: RunClock, first: float, last: float, ended: Moment) -> float:
-    """The last time, after the last step, at which a source printed something that is no heartbeat and no complaint."""
+def _may_go_on(limit: Event, progress: Progress, clock: RunClock, until: Moment) -> bool:
+    """Whether a step without a time may have been made later than that: it stands below the last stamp."""
+    dated: list[int] = []
+    open_ended: list[int | None] = []
+    for mark in progress.marks:
+        if mark.source == limit.source and mark.line > limit.line:
+            continue
+        moment = clock.at(mark.source, mark.line)
+        if moment is None or moment.axis != until.axis or moment.seconds + moment.late > until.seconds:
+            open_ended.append(mark.step)
+        elif mark.step is not None:
+            dated.append(mark.step)
+    highest = max(dated, default=-1)
+    return any(step is None or step > highest for step in open_ended)
+
+
+def _is_other_clock(limit: Event, progress: Progress, ended: Moment) -> bool:
+    """Whether the end is told by Slurm's clock alone, which prints the local time of its host without a zone."""
+    stamp = limit.record.time
+    if _WHEN.search(limit.record.text) is None or (stamp is not None and stamp.zoned):
+        return False
+    if stamp is None:
+        return limit.moment is None or limit.moment.seconds == ended.seconds
+    return all(mark.source != limit.source for mark in progress.marks)
+
+
+def _last_life(
+    source: ReadSource, index: int, clock: RunClock, first: float, last: float, ended: Moment, limit: Event
+) -> float:
+    """The last time, after the last step, at which a source may have printed something that is no heartbeat and no complaint."""
     before: Counter[str] = Counter()
     after: dict[str, list[float]] = {}
     at_gap = last
@@ -153,10 +187,16 @@ def _last_life(source: ReadSource, index: int, clock: RunClock, first: float, la
         if not _is_ordinary(record):
             continue
         text = template(record.message)
-        if moment.seconds <= last:
+        if moment.late and (
+            _OF_THE_END.search(record.message) or (index == limit.source and record.number > limit.line)
+        ):
+            continue
+        # A line without a stamp was printed at any time before the next stamp, or before the end.
+        seconds = min(moment.seconds + moment.late, ended.seconds)
+        if seconds <= last:
             before[text] += 1
         else:
-            after.setdefault(text, []).append(moment.seconds)
+            after.setdefault(text, []).append(seconds)
     trained, still = max(last - first, 1.0), max(ended.seconds - last, 1.0)
     lively = [
         max(times)

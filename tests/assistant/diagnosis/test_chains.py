@@ -11,12 +11,18 @@ from tests.heads import catalogue_of, head, signature
 
 CATALOGUE = catalogue_of(
     head("http-401", signature("HTTPError: 401 Client Error"), kind="class"),
-    head("gated", signature("You are trying to access a gated repo"), scope="workload"),
+    head("gated", signature("You are trying to access a gated repo"), scope="workload", related=("http-401",)),
+    head("illegal", signature("CUDA error 700 at"), kind="class"),
+    head("status", signature("XlaRuntimeError: INTERNAL"), kind="class", role="either"),
+    head("folder", signature("Parent directory {folder:path} does not exist"), scope="workload", related=("illegal",)),
     head("oom", signature("CUDA out of memory. Tried to allocate {size:size}"), scope="workload"),
 )
 REFUSED = "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://host/config.json"
 GATED = "OSError: You are trying to access a gated repo."
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+ILLEGAL = "RuntimeError: CUDA error 700 at k.cu:12: an illegal memory access was encountered"
+STATUS = "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: stream executor failed on device"
+FOLDER = "RuntimeError: Parent directory /ckpt/run1 does not exist."
 FROM = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 DURING = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
 
@@ -30,6 +36,11 @@ def raised(error: str) -> str:
     [
         (raised(REFUSED) + FROM + raised(GATED), ("identified", "gated")),
         (raised(REFUSED) + DURING + raised(GATED), ("identified", "gated")),
+        # A save that failed while an error was handled does not say what that one meant.
+        (raised(ILLEGAL) + DURING + raised(FOLDER), ("classified", "illegal")),
+        (raised(STATUS) + DURING + raised(FOLDER), ("classified", "status")),
+        (raised(REFUSED) + DURING + raised(FOLDER), ("classified", "http-401")),
+        (raised(ILLEGAL) + FROM + raised(FOLDER), ("identified", "folder")),
         # Of two failures the first in time is the cause.
         (raised(OOM) + DURING + raised(GATED), ("identified", "oom")),
         # Two tracebacks that no chain ties together.

@@ -51,9 +51,21 @@ def test_a_dump_that_fails_ended_nobody(notice: str, tmp_path: Path) -> None:
     assert (full.role, full.ranks) == ("downstream", ())
 
 
+TRACE = "[rank0]: Writing Flight Recorder debug info to /tmp/nccl_trace_rank_0"
+
+
+@pytest.mark.parametrize("between", [[], [f"x{line}" for line in range(9)]])
+def test_a_dump_is_told_by_its_file(between: list[str], tmp_path: Path) -> None:
+    full = "OSError: [Errno 28] No space left on device: '/tmp/nccl_trace_rank_0'"
+    log = "\n".join([TIMEOUTS, TRACE, *between, full])
+    assert first(read(tmp_path, job__log=log)) == ("symptom-only", None)
+
+
 @pytest.mark.parametrize(
     "log",
     [
+        # The file of the error is a checkpoint.
+        f"{TIMEOUTS}\n{TRACE}\nOSError: [Errno 28] No space left on device: '/ckpt/step_120/model.pt'",
         f"{FULL}\n{TIMEOUTS}",  # it came first
         f"writing debug info\n{FULL}\n{TIMEOUTS}",  # nothing had failed when it was written
         f"{TIMEOUTS}\n{FULL}",  # no dump

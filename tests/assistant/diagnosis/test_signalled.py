@@ -21,6 +21,8 @@ NOTICE = "slurmstepd: error: *** JOB 1 ON node-a CANCELLED AT 2026-11-30T10:04:3
 WARNED = "slurmstepd: error: *** STEP 1.0 ON node-a CANCELLED AT 2026-11-30T10:04:30 ***"
 TOLD = "2026-11-30 10:04:31 INFO caught SIGTERM, saving"
 
+USR1 = "2026-11-30 09:59:00 INFO received SIGUSR1, writing periodic checkpoint"
+
 
 def traceback(function: str, error: str = "KeyError: 15") -> str:
     return f'Traceback (most recent call last):\n  File "/workspace/train.py", line 88, in {function}\n    key = self.state[signum]\n{error}'
@@ -31,6 +33,8 @@ def traceback(function: str, error: str = "KeyError: 15") -> str:
     [
         f"{STEPS}\n{NOTICE}\n{TOLD}\n{traceback('save')}",
         f"{STEPS}\n{NOTICE}\n{traceback('on_sigterm')}",
+        f"{STEPS}\n{NOTICE}\n{traceback('preempt')}",
+        f"{STEPS}\n{TOLD}\n{traceback('process_signal')}\n{NOTICE}",
         # The notice comes last: the signal came with the time of grace.
         f"{STEPS}\n{traceback('handle_signal')}\n{NOTICE}",
         f"{STEPS}\n{TOLD}\n{traceback('save', 'BrokenPipeError: [Errno 32] Broken pipe')}\n{NOTICE}",
@@ -56,6 +60,11 @@ RESTARTED = "2026-11-30 10:20:00 INFO starting again from checkpoint 100\n2026-1
     [
         # Nothing says that it was handling a signal, and it came first.
         f"{STEPS}\n{traceback('collate')}\n{NOTICE}",
+        # Names that are of audio, of requests or of a whole step as well.
+        *(f"{STEPS}\n{traceback(name)}\n{NOTICE}" for name in ("process_signal", "preempt", "preemption_aware_step")),
+        # The signal asked for a checkpoint, and training went on.
+        f"{USR1}\n2026-11-30 09:59:05 INFO checkpoint written\n{traceback('collate')}\n{NOTICE}",
+        f"{USR1}\n{STEPS}\n{traceback('collate')}\n{NOTICE}",
         # The next run of the requeued job has a fault of its own.
         f"{NOTICE}\n{RESTARTED}\n{traceback('collate')}",
         f"{STEPS}\n{NOTICE}\n{RESTARTED}\n2026-11-30 10:21:00 INFO step 105 loss 2.0\n{traceback('collate')}",

@@ -47,7 +47,9 @@ HEARTBEATS = [f"{at(minute)} INFO gpu memory {70 + minute % 7} GB" for minute in
         # The end of the job by its own clock.
         [*steps(0, 30), slurm(480), f"{at(481)} INFO received SIGTERM"],
         # A heartbeat is no progress.
-        [*sorted([*steps(0, 60), *HEARTBEATS], key=lambda line: line[:19]), slurm(480)],
+        [*sorted([*steps(0, 60), *HEARTBEATS], key=lambda line: line[:19]), slurm(510)],
+        # What a launcher prints of the end has no time, and is no progress.
+        [*steps(0, 30), "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.", slurm(480)],
         [*steps(0, 30), f"{at(480)} Warning DeadlineExceeded Pod was active on the node longer than the specified deadline"],
     ],
 )  # fmt: skip
@@ -74,6 +76,13 @@ def test_a_limit_long_after_the_last_step_is_a_consequence(lines: list[str], tmp
         [f"{at(0)} INFO step 1 loss 2.0", slurm(480)],
         # The scheduler's clock is of another zone than the job's, and nothing of the job follows.
         [*(line.replace(" INFO", "Z INFO") for line in steps(0, 30)), slurm(480)],
+        # Steps, an evaluation and an upload may go on without times until the end.
+        [*steps(0, 30), *(f" 1%|# | {step}/5000 [00:20<10:00, 3.0s/it]" for step in range(30, 300)), slurm(480)],
+        [*steps(0, 30), *(f"Evaluating: 1%|# | {step}/500 [00:20<10:00, 3.0it/s]" for step in range(20)), slurm(480)],
+        [*steps(0, 30), *(f"upload part {part} of 900" for part in range(300)), slurm(480)],
+        # The time between may be that of the zones of Slurm's host and of the container.
+        [*steps(0, 30), slurm(29 + 8 * 60)],
+        [*steps(0, 30), slurm(31 + 5.5 * 60)],
         # By the job's own clock the end came at once.
         [*steps(0, 30), slurm(480), f"{at(30)} INFO received SIGTERM"],
     ],
