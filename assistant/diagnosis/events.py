@@ -50,6 +50,10 @@ _FIELD = re.compile(r" rank=(\d{1,6})$")
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
 _STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
 """How long the kernel had already seen a task or a CPU stand when it said so."""
+_OF_THE_STEP = re.compile(
+    r"CANCELLED AT |[Jj]ob step aborted|Terminating (?:StepId|Job)|TIME LIMIT|PREEMPT|NODE FAILURE"
+)
+"""What Slurm says of a whole job or step: it has no rank, and the tasks that srun names below it were ended by it."""
 LAUNCHER_DISTANCE = 15
 """Lines below a step's error in which srun says where it ended."""
 
@@ -323,6 +327,8 @@ def _ask_launcher(event: Event, run: Run) -> None:
     """srun names host and task of the step that ended just below the line that says why."""
     is_known = event.host is not None and event.rank is not None
     if is_known or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
+        return
+    if _OF_THE_STEP.search(event.record.text) is not None:
         return
     for record in run.sources[event.source].records:
         if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:
