@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
+from assistant.diagnosis.covered import Known
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -19,7 +20,7 @@ from assistant.logs.episodes import Episode
 from assistant.logs.filenames import first_parts
 from assistant.logs.layout import Places, bus_id
 from corpus.head import Head
-from corpus.match import Hit
+from corpus.match import Hit, Unmet
 from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
@@ -121,15 +122,19 @@ def build_events(
     places: Places,
     clock: RunClock,
     others: Sequence[Event] = (),
+    unmet: Sequence[Unmet] = (),
 ) -> list[Event]:
-    """All events of a run, in order of source and line; `others` were found by no signature and want their place."""
+    """All events of a run, in order of source and line.
+
+    `others` were found by no signature and want their place; `unmet` are the hits that their context refused.
+    """
     by_line = [_by_line(found) for found in episodes]
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
     events += others
-    covered = _covered(events)
+    covered, known = _covered(events), Known(run, hits, unmet)
     for source, found in enumerate(episodes):
-        bare = [episode for episode in found if (source, id(episode)) not in covered]
-        events += [_from_episode(source, episode) for episode in _distinct(bare)]
+        bare = [one for one in found if (source, id(one)) not in covered and not known.covers(source, one)]
+        events += [_from_episode(source, one, cleared=known.was_cleared(source, one)) for one in _distinct(bare)]
     starts = [second_starts(records) for records in run.records]
     restarts = restarts_of(run, starts)
     attempts = Attempts(run, places, clock, restarts)
@@ -241,7 +246,7 @@ def _covered(events: Sequence[Event]) -> set[tuple[int, int]]:
     return covered
 
 
-def _from_episode(source: int, episode: Episode) -> Event:
+def _from_episode(source: int, episode: Episode, *, cleared: bool) -> Event:
     tier = Tier.ERROR_LINE
     if episode.carrier or episode.kind == "teardown":
         tier = Tier.WRAPPER
@@ -249,7 +254,7 @@ def _from_episode(source: int, episode: Episode) -> Event:
         tier = Tier.CONSEQUENCE
     elif episode.kind in {"exception", "fatal"}:
         tier = Tier.EXCEPTION
-    return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
+    return Event(source, episode.decisive, tier, episode=episode, quiet=cleared or episode.kind == "warning")
 
 
 def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
