@@ -22,6 +22,7 @@ from corpus.signature import Capture, Pattern
 
 COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
 """Captures that count faults: a hit that counts none is no hit."""
+_CLEARED = "cleared by line "
 _ESCAPED = frozenset('"\\&<>')
 
 
@@ -60,6 +61,9 @@ class Unmet:
     source: int
     record: Record
     reason: str
+    atom: int = -1
+    cleared: bool = False
+    """True when a later line says that it passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,8 @@ class Matcher:
                 continue
             captures, reason = self._context(signature, found, index, progress)
             if reason:
-                refused.append(Unmet(head.id, signature.name, found.source, found.record, reason))
+                cleared = reason.startswith(_CLEARED)
+                refused.append(Unmet(head.id, signature.name, found.source, found.record, reason, found.atom, cleared))
                 continue
             hits.append(
                 Hit(head.id, signature.name, found.source, found.record, found.start, found.end, captures, found.atom)
@@ -217,7 +222,7 @@ class Matcher:
         if signature.cleared_by is not None:
             cleared = index.next_after(self._atom_of[signature.cleared_by], found, None)
             if cleared is not None:
-                return captures, f"cleared by line {cleared.record.number}"
+                return captures, f"{_CLEARED}{cleared.record.number}"
         if signature.unbroken and any(line > found.record.number for line in progress.get(found.source, ())):
             return captures, "the job made progress after it"
         return captures, ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
+from assistant.diagnosis.covered import Known
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
@@ -19,7 +20,7 @@ from assistant.logs.episodes import Episode
 from assistant.logs.filenames import first_parts
 from assistant.logs.layout import Places, bus_id
 from corpus.head import Head
-from corpus.match import Hit
+from corpus.match import Hit, Unmet
 from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
@@ -50,6 +51,10 @@ _FIELD = re.compile(r" rank=(\d{1,6})$")
 _SRUN_ENDED = re.compile(r"srun: error: ([\w\-]+): task (\d{1,6}): |srun: error: .{0,80}\bfailed on node ([\w\-]+)[:,]")
 _STOOD = re.compile(r"\bblocked for more than (\d{1,7}) seconds|\bstuck for (\d{1,7})s!")
 """How long the kernel had already seen a task or a CPU stand when it said so."""
+_OF_THE_STEP = re.compile(
+    r"CANCELLED AT |[Jj]ob step aborted|Terminating (?:StepId|Job)|TIME LIMIT|PREEMPT|NODE FAILURE"
+)
+"""What Slurm says of a whole job or step: it has no rank, and the tasks that srun names below it were ended by it."""
 LAUNCHER_DISTANCE = 15
 """Lines below a step's error in which srun says where it ended."""
 
@@ -119,15 +124,19 @@ def build_events(
     places: Places,
     clock: RunClock,
     others: Sequence[Event] = (),
+    unmet: Sequence[Unmet] = (),
 ) -> list[Event]:
-    """All events of a run, in order of source and line; `others` were found by no signature and want their place."""
+    """All events of a run, in order of source and line.
+
+    `others` were found by no signature and want their place; `unmet` are the hits that their context refused.
+    """
     by_line = [_by_line(found) for found in episodes]
     events = [_from_hit(run, hit, by_line[hit.source].get(hit.record.number, ())) for hit in hits]
     events += others
-    covered = _covered(events)
+    covered, known = _covered(events), Known(run, hits, unmet)
     for source, found in enumerate(episodes):
-        bare = [episode for episode in found if (source, id(episode)) not in covered]
-        events += [_from_episode(source, episode) for episode in _distinct(bare)]
+        bare = [one for one in found if (source, id(one)) not in covered and not known.covers(source, one)]
+        events += [_from_episode(source, one, cleared=known.was_cleared(source, one)) for one in _distinct(bare)]
     starts = [second_starts(records) for records in run.records]
     restarts = restarts_of(run, starts)
     attempts = Attempts(run, places, clock, restarts)
@@ -240,7 +249,7 @@ def _covered(events: Sequence[Event]) -> set[tuple[int, int]]:
     return covered
 
 
-def _from_episode(source: int, episode: Episode) -> Event:
+def _from_episode(source: int, episode: Episode, *, cleared: bool) -> Event:
     tier = Tier.ERROR_LINE
     if episode.carrier or episode.kind == "teardown":
         tier = Tier.WRAPPER
@@ -248,7 +257,7 @@ def _from_episode(source: int, episode: Episode) -> Event:
         tier = Tier.CONSEQUENCE
     elif episode.kind in {"exception", "fatal"}:
         tier = Tier.EXCEPTION
-    return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
+    return Event(source, episode.decisive, tier, episode=episode, quiet=cleared or episode.kind == "warning")
 
 
 def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:
@@ -326,6 +335,8 @@ def _ask_launcher(event: Event, run: Run) -> None:
     """srun names host and task of the step that ended just below the line that says why."""
     is_known = event.host is not None and event.rank is not None
     if is_known or ("slurmstepd" not in event.record.text and "srun:" not in event.record.text):
+        return
+    if _OF_THE_STEP.search(event.record.text) is not None:
         return
     for record in run.sources[event.source].records:
         if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:

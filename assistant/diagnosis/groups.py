@@ -103,7 +103,9 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         fate = "unrelated" if event.unrelated or event.unplaced else "recovered" if event.recovered else "open"
         what = event.head.id if event.head is not None else template(event.record.message)
         where = event.host if event.kernel else None
-        key = (what, event.attempt, fate, event.tier if event.head is None else 0, where)
+        # A wrapper's line that was found to tell what started it is not one with the noise of its kind.
+        tier = event.tier if event.head is None or event.head.kind == "wrapper" else 0
+        key = (what, event.attempt, fate, tier, where)
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
         group.events = _in_order(group)

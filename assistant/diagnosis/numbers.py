@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from assistant.diagnosis.events import Event, Tier
@@ -31,6 +32,18 @@ _VALUE: Final = late(
 _NOT_TRAINING: Final = late(
     r"(?:^|[_/. ])(?:va?l|valid\w*|eval\w*|test\w*|dev|best|min|max|prev\w*|last|lowest)[_/. ]", re.I
 )
+_EVALUATES: Final = late(
+    r"^\W{0,3}(?:va?l|valid|eval|test|dev)\b|\b(?:evaluat(?:e|ing|ion)|validat(?:e|ing|ion)|testing)\b[^,;|]{0,80}$",
+    re.I,
+)
+"""What stands before the values of a line of an evaluation."""
+_WHOLE_WORDS: Final = frozenset(
+    {"train", "training", "total", "lm", "loss", "model", "mean", "avg", "average", "running", "reduced", "step", "batch", "epoch", "global", "smooth", "smoothed"}
+)  # fmt: skip
+"""Words in the name of the loss that is trained on; of other words, a name joined to it is that of a part."""
+_PARTS: Final = frozenset({"aux", "auxiliary", "moe", "balancing", "balance", "contrastive", "kl", "mtp", "router"})
+"""The same for a name that only stands before it."""
+_WORDS: Final = late(r"[_/. ]")
 _LIKELY: Final = late(r"loss|norm", re.I)
 
 
@@ -43,6 +56,8 @@ class _Step:
     """`nan` or `inf`; empty when it is finite or not printed."""
     norm: str = ""
     number: int | None = None
+    is_part: bool = False
+    """True when only a part of the loss is not finite, while another one on the line is: its part may be switched off."""
 
 
 def nonfinite_events(run: Run, progress: Progress, hits: Sequence[Hit]) -> list[Event]:
@@ -73,15 +88,26 @@ def _step(record: Record, number: int | None) -> _Step | None:
     if _LIKELY.search(record.message) is None:
         return None
     values = {"loss": "", "norm": ""}
-    seen = False
+    seen = finite = whole = False
     for found in _VALUE.finditer(record.message):
-        if _NOT_TRAINING.search(found["name"] or "") is not None:
+        name = found["name"] or ""
+        if _NOT_TRAINING.search(name) is not None or _EVALUATES.search(record.message[: found.start()]) is not None:
             continue
         seen = True
         letters = found["value"].lstrip("+-").lower()[:3]
+        letters = letters if letters in {"nan", "inf"} else ""
         kind = "loss" if found["what"].lower() == "loss" else "norm"
-        values[kind] = values[kind] or (letters if letters in {"nan", "inf"} else "")
-    return _Step(record, values["loss"], values["norm"], number) if seen else None
+        values[kind] = values[kind] or letters
+        if kind == "loss":
+            finite, whole = finite or not letters, whole or (bool(letters) and not _is_part(name))
+    is_part = finite and not whole and not values["norm"] and bool(values["loss"])
+    return _Step(record, values["loss"], values["norm"], number, is_part) if seen else None
+
+
+def _is_part(name: str) -> bool:
+    """Whether a loss of this name is one of several that are added up."""
+    words = set(_WORDS.split(name.lower())) - {""}
+    return bool(words & _PARTS) if name.endswith(" ") else not words <= _WHOLE_WORDS
 
 
 def _tails(records: Sequence[Record], marks: Mapping[int, Mark]) -> list[list[_Step]]:
@@ -101,7 +127,16 @@ def _tails(records: Sequence[Record], marks: Mapping[int, Mark]) -> list[list[_S
             tails.setdefault(record.stream, []).append(step)
         else:
             ended.add(record.stream)
-    return [tail[::-1] for stream, tail in tails.items() if _lasts(tail[::-1], after_finite=stream in ended)]
+    lasting = []
+    for stream, tail in tails.items():
+        bad, after_finite = tail[::-1], stream in ended
+        if not after_finite:
+            # A part that was never finite is switched off: only what is more than that is a fault.
+            more = list(takewhile(lambda step: not step.is_part, tail))[::-1]
+            bad, after_finite = more, len(more) < len(bad)
+        if bad and _lasts(bad, after_finite=after_finite):
+            lasting.append(bad)
+    return lasting
 
 
 def _lasts(tail: Sequence[_Step], *, after_finite: bool) -> bool:

@@ -151,7 +151,7 @@ def gather(run: Run) -> Facts:
     stood = read_standings(read_stacks(run.records), places, run.paths)
     hung = out_of_step(run.records, places, run.paths) + stack_suspects(stood)
     numbers = nonfinite_events(run, progress, resolution.hits)
-    events = build_events(run, resolution.hits, episodes, places, clock, numbers)
+    events = build_events(run, resolution.hits, episodes, places, clock, numbers, resolution.unmet)
     return Facts(places, clock, episodes, skews, progress, resolution, collectives, hung, events)
 
 

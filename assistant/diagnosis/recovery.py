@@ -33,8 +33,10 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
     progress = replace(progress, done=last_words(progress.done, events))
     disordered = {index for index, source in enumerate(clock.sources) if source.is_disordered}
     later = _LaterMarks(progress, clock)
-    for event in events:
-        if not event.unrelated:
+    last = {_stretch(event): event for event in events if _stretch(event) is not None}
+    for each in events:
+        event = last.get(_stretch(each), each)
+        if not each.unrelated:
             lines = own.get((event.head.id, event.source), set()) if event.head is not None else set()
             at_end = (
                 _ROTATED.search(run.paths[event.source]) is None
@@ -48,8 +50,8 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
                     progress,
                     done=[one for one in progress.done if one[0] != event.source or one[1].number not in early],
                 )
-            event.recovered = _survived(event, mine, clock, later, frozenset(lines), parts[event.source], at_end=at_end)
-            event.recovered = event.recovered or _is_teardown(event, progress)
+            each.recovered = _survived(event, mine, clock, later, frozenset(lines), parts[event.source], at_end=at_end)
+            each.recovered = each.recovered or _is_teardown(each, progress)
     _take_back(events, progress)
     _supersede(events, progress)
     current = [event for event in events if not event.superseded and not event.quiet and not event.unrelated]
@@ -68,6 +70,15 @@ def _supersede(events: Sequence[Event], progress: Progress) -> None:
         if not event.later_runs.isdisjoint(completed) and not event.superseded:
             event.superseded = True
             event.earlier_run = event.earlier_run or "a later run of the job, in a file of its own, completed"
+
+
+def _stretch(event: Event) -> tuple[object, ...] | None:
+    """The stretch of step lines that an event is one of, by its stream; None for other events.
+
+    It lasts to the end of its stream, so what other ranks did before that end is no proof that it was got over.
+    """
+    is_number = event.hit is None and event.head is not None
+    return (event.source, event.attempt, event.record.stream) if is_number else None
 
 
 def _made_before(event: Event, progress: Progress, clock: RunClock) -> set[int]:

@@ -43,10 +43,16 @@ _SAVED = late(
     r"\b(?:[Cc]heckpoint|[Ss]napshot|[Mm]odel|[Ss]tate)\b.{0,120}\b(?:saved|written|stored|complete[d]?|finished|done)\b"
     r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ff]inished (?:saving|writing))\b.{0,60}\b(?:[Cc]heckpoint|[Ss]napshot|model|state)\b"
 )
+_NO_REASON = late(r"\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*")
+_TASK_ENDED = late(
+    r"srun: error: \S{1,200}: tasks? [\d,\-]{1,200}: (?:Exited with exit code (?!0\b|13[07]\b|143\b)\d|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception)"
+)
+"""A task that ended by itself: what a signal to stop makes of one, in words or as 128 and its number, is left out."""
 
 
 def mark_signalled(run: Run, events: Sequence[Event], progress: Progress) -> None:
     """Take exceptions of a program that was being stopped for consequences of the scheduler's notice."""
+    _mark_ended_task(events)
     notices = [event for event in events if _is_notice(event)]
     if not notices:
         return
@@ -66,6 +72,29 @@ def mark_signalled(run: Run, events: Sequence[Event], progress: Progress) -> Non
             event.notes.append(
                 f"{run.paths[event.source]}:{told} shows that the program was handling the signal to stop"
             )
+
+
+def _mark_ended_task(events: Sequence[Event]) -> None:
+    """A step that srun ends because a task of it has failed: the task comes first, and Slurm gives no reason.
+
+    Where anything else is a fault, that says more than the task's exit code.
+    """
+    for event in events:
+        if event.tier != Tier.CLASS or _NO_REASON.search(event.record.text) is None:
+            continue
+        above = [one for one in events if one.source == event.source and one.line < event.line]
+        ended = [one for one in above if one.attempt == event.attempt and _TASK_ENDED.search(one.record.text)]
+        if not ended:
+            continue
+        event.tier = Tier.CONSEQUENCE
+        if not any(_is_fault(one) for one in events):
+            min(ended, key=lambda one: one.line).tier = Tier.CLASS
+
+
+def _is_fault(event: Event) -> bool:
+    """Whether an event tells of something open that is more than how a process ended."""
+    is_end = event.head is not None and (event.head.ends or event.head.kind == "wrapper")
+    return event.tier <= Tier.ERROR_LINE and not (is_end or event.quiet or event.recovered or event.unrelated)
 
 
 def _is_notice(event: Event) -> bool:

@@ -93,3 +93,51 @@ def test_a_signature_says_more_than_the_numbers(tmp_path: Path) -> None:
     first = read(tmp_path, log_of("plain", "2.3", "nan", "nan") + "Loss is nan, stopping training\n").initiating
     assert first is not None
     assert first.evidence[0].signature is not None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "step {n} loss 2.0 aux_loss nan kl_loss: 0.1",
+        "step {n} lm_loss: 2.0 | moe_loss: nan | grad_norm: 1.0",
+        "step {n} d_loss nan g_loss 1.2",
+        "step {n} loss 2.0 load balancing loss: nan",
+        "evaluating: step {n} loss nan",
+        "[eval] step {n} loss nan",
+        "step {n} validation: loss nan",
+    ],
+)
+def test_a_part_that_was_never_finite_and_an_evaluation_are_no_fault(tmp_path: Path, step: str) -> None:
+    assert read(tmp_path, "".join(step.format(n=n) + "\n" for n in range(9))).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "finite"),
+    [
+        ("step {n} loss 2.0 aux_loss {v}", "0.1"),
+        ("step {n} loss {v} aux_loss 0.1", "nan"),
+        ("step {n} lm_loss: {v} | moe_loss: 0.1", "nan"),
+        ("step {n} loss {v} aux_loss nan", "2.0"),
+        ("step {n} loss 2.0 aux_loss nan grad_norm {v}", "1.0"),
+        ("step {n} d_loss nan g_loss {v}", "1.2"),
+    ],
+)
+def test_a_part_that_was_finite_and_the_whole_are_a_fault(tmp_path: Path, step: str, finite: str) -> None:
+    values = [finite] * 4 + ["nan"] * 4
+    first = read(tmp_path, "".join(step.format(n=n, v=v) + "\n" for n, v in enumerate(values))).initiating
+    assert first is not None
+    assert first.evidence[0].line == (1 if finite == "nan" else 5)
+
+
+@pytest.mark.parametrize("files", [1, 4])
+def test_other_ranks_steps_do_not_make_one_rank_recover(tmp_path: Path, files: int) -> None:
+    lines: list[list[str]] = [[] for _ in range(files)]
+    for n in range(240):
+        step, rank = divmod(n, 4)
+        value = "nan" if rank == 2 and step >= 10 else "2.0"
+        lines[rank % files].append(f"2026-11-30 1{n // 60}:{n % 60:02}:00 [rank{rank}] INFO step {step} loss {value}\n")
+    for number, written in enumerate(lines):
+        (tmp_path / f"rank{number}.log").write_text("".join(written))
+    found = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert [(one.role, one.ranks, one.count) for one in found.findings] == [("initiating", (2,), 50)]
+    assert found.findings[0].evidence[0].line == (43 if files == 1 else 11)

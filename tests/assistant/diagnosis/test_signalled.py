@@ -81,3 +81,39 @@ def test_a_requeued_job_that_makes_steps_again_survived_its_preemption(tmp_path:
     again = "\n".join(f"2026-11-30 11:0{minute}:00 INFO step {90 + minute} loss 2.0" for minute in range(5))
     (tmp_path / "job.log").write_text(f"{STEPS}\n{NOTICE}\n{again}\n2026-11-30 11:09:00 INFO training finished\n")
     assert diagnose([str(tmp_path)], catalogue=CATALOGUE).status == "healthy"
+
+
+SLURM = catalogue_of(
+    head("limit", signature("CANCELLED AT {when:name} DUE TO TIME LIMIT ***"), family="scheduler-platform"),
+    head("cancelled", signature("CANCELLED AT {when:name} ***"), family="scheduler-platform", kind="class", role="either"),
+    head("terminated", signature("srun: error: {host:host}: task {rank:int}: Terminated"), kind="class", role="downstream", ends=True),
+    head("exited", signature("srun: error: {hosts:any}: task {tasks:any}: Exited with exit code {code:int}"), kind="wrapper", role="downstream"),
+    head("space", signature("No space left on device"), kind="class"),
+)  # fmt: skip
+CANCELLED = "srun: Terminating StepId=4.0\nslurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-11-30T10:00:00 ***"
+LIMIT = "slurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-11-30T10:00:00 DUE TO TIME LIMIT ***"
+EXITED = "srun: error: n4: task 3: Exited with exit code 1"
+ENDED = "srun: error: n2: task 1: Terminated\nsrun: error: n1: task 0: Terminated"
+
+
+@pytest.mark.parametrize(
+    ("log", "entry", "ranks", "hosts"),
+    [
+        (f"{LIMIT}\n{ENDED}", "limit", (), None),
+        (f"{CANCELLED}\n{ENDED}", "cancelled", (), None),
+        (f"{CANCELLED}\n{EXITED}", "cancelled", (), None),
+        (f"{EXITED}\n{CANCELLED}\n{ENDED}", "exited", (3,), ("n4",)),
+        (f"{EXITED.replace('code 1', 'code 143')}\n{CANCELLED}\n{ENDED}", "cancelled", (), None),
+        (f"{EXITED}\n{LIMIT}\n{ENDED}", "limit", (), None),
+        (f"OSError: No space left on device\n{EXITED}\n{CANCELLED}\n{ENDED}", "space", (), None),
+    ],
+    ids=["limit", "cancelled", "exit-below", "exit-above", "stopped-task", "limit-with-exit", "known-fault"],
+)
+def test_a_cancelled_step_has_no_rank_and_the_task_that_failed_before_it_has(
+    log: str, entry: str, ranks: tuple[int, ...], hosts: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    (tmp_path / "job.log").write_text(log + "\n")
+    first = diagnose([str(tmp_path)], catalogue=SLURM).initiating
+    assert first is not None and first.entry is not None
+    assert (first.entry.id, first.ranks) == (entry, ranks)
+    assert hosts is None or first.hosts == hosts
