@@ -14,7 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import pairwise
 
 from assistant.diagnosis.collectives import sequence_of, timeout_seconds
 from assistant.diagnosis.progress import Progress
@@ -165,17 +165,17 @@ def _differences(
     for name in sorted(often):
         for rank in ranks.get(name, ()):
             of_rank[rank].append(name)
-    same_rank = {pair for found in of_rank.values() for pair in combinations(found, 2)}
-    widest = _between_runs(single.values(), same_rank) / 2
+    twice = [found for found in of_rank.values() if len(found) > 1]
+    widest = _between_runs(single.values(), twice) / 2
     for event, once in single.items():
         names = sorted(once)
         if len(often) > MAX_PAIRED:
             names = [hub, *(name for name in names if name != hub)] if hub in once else []
         for position, first in enumerate(names[:1] if len(often) > MAX_PAIRED else names):
             for second in names[position + 1 :]:
-                is_run = (min(first, second), max(first, second)) in same_rank or abs(
-                    once[second] - once[first]
-                ) > widest
+                is_run = not ranks.get(first, set()).isdisjoint(ranks.get(second, ())) or (
+                    abs(once[second] - once[first]) > widest
+                )
                 if not is_run and len(pairs[first, second]) < MAX_EVENTS:
                     pairs[first, second].append(once[second] - once[first])
                     certain[first, second] |= event[0] != "step"
@@ -183,16 +183,20 @@ def _differences(
     return {pair: found for pair, found in pairs.items() if len(found) >= FEW or certain[pair]}
 
 
-def _between_runs(single: Iterable[Mapping[str, float]], same_rank: Iterable[tuple[str, str]]) -> float:
-    """The least time after which two clocks of one rank saw an event again; infinity where none did."""
-    pairs = list(same_rank)
-    gaps = [
-        gap
-        for once in single
-        for first, second in pairs
-        if first in once and second in once and (gap := abs(once[second] - once[first])) > FEW_ERROR_S
-    ]
-    return min(gaps, default=math.inf)
+def _between_runs(single: Iterable[Mapping[str, float]], twice: Iterable[Sequence[str]]) -> float:
+    """The least time after which two clocks of one rank saw an event again; infinity where none did.
+
+    `twice` are the clocks of each rank that has several. Only neighbours in time are compared: thousands of logs
+    that all name a rank would be millions of pairs.
+    """
+    least = math.inf
+    groups = list(twice)
+    for once in single:
+        for names in groups:
+            times = sorted(once[name] for name in names if name in once)
+            gaps = [after - before for before, after in pairwise(times) if after - before > FEW_ERROR_S]
+            least = min([least, *gaps])
+    return least
 
 
 def _between(differences: Sequence[float]) -> Skew:
