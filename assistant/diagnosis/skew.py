@@ -161,12 +161,7 @@ def _differences(
         event: {name: min(at) for name, at in times.items() if max(at) - min(at) < FEW_ERROR_S}
         for event, times in seen.items()
     }
-    of_rank: dict[int, list[str]] = defaultdict(list)
-    for name in sorted(often):
-        for rank in ranks.get(name, ()):
-            of_rank[rank].append(name)
-    twice = [found for found in of_rank.values() if len(found) > 1]
-    widest = _between_runs(single.values(), twice) / 2
+    widest = _between_runs(single.values(), ranks) / 2
     for event, once in single.items():
         names = sorted(once)
         if len(often) > MAX_PAIRED:
@@ -183,19 +178,20 @@ def _differences(
     return {pair: found for pair, found in pairs.items() if len(found) >= FEW or certain[pair]}
 
 
-def _between_runs(single: Iterable[Mapping[str, float]], twice: Iterable[Sequence[str]]) -> float:
+def _between_runs(single: Iterable[Mapping[str, float]], ranks: Mapping[str, set[int]]) -> float:
     """The least time after which two clocks of one rank saw an event again; infinity where none did.
 
-    `twice` are the clocks of each rank that has several. Only neighbours in time are compared: thousands of logs
-    that all name a rank would be millions of pairs.
+    Only neighbours in time are compared: thousands of logs that all name a rank would be millions of pairs.
     """
     least = math.inf
-    groups = list(twice)
     for once in single:
-        for names in groups:
-            times = sorted(once[name] for name in names if name in once)
-            gaps = [after - before for before, after in pairwise(times) if after - before > FEW_ERROR_S]
-            least = min([least, *gaps])
+        of_rank: dict[int, list[float]] = defaultdict(list)
+        for name, seconds in once.items():
+            for rank in ranks.get(name, ()):
+                of_rank[rank].append(seconds)
+        for times in of_rank.values():
+            gaps = [later - earlier for earlier, later in pairwise(sorted(times))]
+            least = min((gap for gap in gaps if FEW_ERROR_S < gap < least), default=least)
     return least
 
 
