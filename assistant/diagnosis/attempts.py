@@ -125,6 +125,10 @@ class Attempts:
         self._run = run
         self._restarts = restarts
         self._before = _runs_before(run, places, clock, restarts)
+        self._later = {
+            count: frozenset(source for source, other in self._before.items() if other > count)
+            for count in set(self._before.values())
+        }
         self._starts: dict[int, float] = {}
         for source, count in self._before.items():
             moments = clock.sources[source].moments
@@ -147,7 +151,7 @@ class Attempts:
     def after(self, source: int) -> frozenset[int]:
         """Sources that each hold a run after that of a source; none where its run is not one of several."""
         own = self._before.get(source)
-        return frozenset(other for other, count in self._before.items() if own is not None and count > own)
+        return frozenset() if own is None else self._later[own]
 
 
 def _runs_before(run: Run, places: Places, clock: RunClock, restarts: dict[int, list[int]]) -> dict[int, int]:

@@ -151,7 +151,8 @@ def build_events(
     logs = first_parts(run.paths)
     for event in events:
         event.log = logs[event.source]
-        event.moment, event.own_time = moment_of(clock, event.source, event.record, run.records[event.source])
+        records = run.sources[event.source].records
+        event.moment, event.own_time = moment_of(clock, event.source, event.record, records)
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
         event.attempt = attempts.of(event.source, event.line, event.moment)

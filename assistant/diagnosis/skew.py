@@ -14,7 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from assistant.diagnosis.collectives import sequence_of, timeout_seconds
 from assistant.diagnosis.progress import Progress
@@ -190,6 +190,8 @@ def _between_runs(single: Iterable[Mapping[str, float]], ranks: Mapping[str, set
             for rank in ranks.get(name, ()):
                 of_rank[rank].append(seconds)
         for times in of_rank.values():
+            if len(times) < 2:
+                continue
             gaps = [later - earlier for earlier, later in pairwise(sorted(times))]
             least = min((gap for gap in gaps if FEW_ERROR_S < gap < least), default=least)
     return least
@@ -248,7 +250,11 @@ def _apart(names: Sequence[Mapping[int, str]], clock: RunClock) -> Iterable[str]
             if moment is not None and moment.axis == "wall":
                 low, high = spans.get(name, (moment.seconds, moment.seconds))
                 spans[name] = (min(low, moment.seconds), max(high, moment.seconds))
-    for name, (low, high) in spans.items():
-        others = [span for other, span in spans.items() if other != name]
-        if others and all(low > end + APART_S or high < start - APART_S for start, end in others):
+    in_time = sorted(spans, key=lambda name: spans[name])
+    ends = list(accumulate((spans[name][1] for name in in_time), max))
+    for position, name in enumerate(in_time):
+        low, high = spans[name]
+        is_before = position == len(in_time) - 1 or high < spans[in_time[position + 1]][0] - APART_S
+        is_after = not position or low > ends[position - 1] + APART_S
+        if is_before and is_after and len(in_time) > 1:
             yield name
