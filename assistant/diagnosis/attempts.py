@@ -13,18 +13,17 @@ from itertools import pairwise
 
 from assistant.diagnosis.progress import mark_of
 from assistant.diagnosis.reading import Run
+from assistant.logs.cancelled import read_cancelled
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import read_exception
 from assistant.logs.layout import Places, attempt_from_path
 from corpus.record import Record
-from corpus.timestamp import read_stamp
 
 _DIGITS = re.compile(r"\d+")
 _START = re.compile(r"\b(?:start|begin|launch|submit|run(?:ning)?|job|host|boot|prolog)", re.I)
 _STEPS = re.compile(r"\b(?:steps?|iter(?:ation)?s?|epochs?|loss)\b", re.I)
 _RANK_NUMBER = re.compile(r"\b(?:local_|global_)?(?:rank|process|worker|task)(?:_index| index)?[ =:]{1,2}\d{1,6}", re.I)
 _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
-_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT (\S+)")
 NEXT_RUN_S = 60.0
 """A job that prints so long after it was cancelled was started again."""
 _PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
@@ -78,11 +77,11 @@ def _cancelled_before(records: Sequence[Record]) -> list[int]:
     """Lines by which Slurm ended a job whose next run wrote on into the same file."""
     found = []
     for position, record in enumerate(records):
-        cancelled = _CANCELLED.search(record.text)
+        cancelled = read_cancelled(record.text)
         if cancelled is None:
             continue
-        stamp = read_stamp(cancelled.group(1))
-        ended = stamp.stamp.seconds if stamp is not None else record.time.seconds if record.time is not None else None
+        stamp = cancelled.at or record.time
+        ended = stamp.seconds if stamp is not None else None
         later = [
             other
             for other in records[position + 1 :]

@@ -15,6 +15,7 @@ from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
 from assistant.diagnosis.covered import Known
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
+from assistant.logs.cancelled import read_cancelled
 from assistant.logs.clock import Moment, RunClock
 from assistant.logs.episodes import Episode
 from assistant.logs.filenames import first_parts
@@ -40,7 +41,6 @@ _PEER_LOST = re.compile(
 )
 """Wording by which a process says that another one went away or did not come."""
 _DIGITS = re.compile(r"\d+")
-_CANCELLED = re.compile(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
 LONGEST_GRACE_S = 3600.0
 """A job that is preempted is told so, and ended at the latest after so long."""
 MAX_WORDINGS = 40
@@ -151,8 +151,7 @@ def build_events(
     logs = first_parts(run.paths)
     for event in events:
         event.log = logs[event.source]
-        records = run.sources[event.source].records
-        event.moment, event.own_time = moment_of(clock, event.source, event.record, records)
+        event.moment, event.own_time = moment_of(clock, event.source, event.record, run)
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
         event.attempt = attempts.of(event.source, event.line, event.moment)
@@ -165,7 +164,7 @@ def build_events(
 def _share_cancellation(events: Sequence[Event]) -> None:
     """What Slurm says of one job's cancellation began with the first of its lines: a grace period lies between them."""
     first: dict[str, Moment] = {}
-    told = [(event, found[1]) for event in events if (found := _CANCELLED.search(event.record.text))]
+    told = [(event, found.job) for event in events if (found := read_cancelled(event.record.text)) and found.job]
     for event, job in told:
         known = first.get(job)
         if event.moment is not None and event.own_time and (known is None or (known.before(event.moment) or 0) < 0):
@@ -339,9 +338,7 @@ def _ask_launcher(event: Event, run: Run) -> None:
         return
     if _OF_THE_STEP.search(event.record.text) is not None:
         return
-    for record in run.sources[event.source].records:
-        if not 0 <= record.number - event.line <= LAUNCHER_DISTANCE:
-            continue
+    for record in run.around(event.source, event.line, event.line + LAUNCHER_DISTANCE):
         found = _SRUN_ENDED.search(record.text)
         if found is not None:
             event.host = event.host or found.group(1) or found.group(3)

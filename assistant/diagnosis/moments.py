@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assistant.diagnosis.collectives import timeout_seconds
+from assistant.diagnosis.reading import Run
 from assistant.logs.clock import Moment, RunClock
 from corpus.match import Hit
 from corpus.record import Record
@@ -18,22 +18,17 @@ _TELLS_TIME = re.compile(r"[\"']?(?:Finished|finishedAt|time)[\"']?\s{0,12}:\s")
 MOST_ROWS = 8
 
 
-def moment_of(clock: RunClock, source: int, record: Record, records: Sequence[Record]) -> tuple[Moment | None, bool]:
-    """The moment of a record of a source, and whether it is its own; else it is that of the last stamped line.
-
-    `records` are the decoded ones of the source, in order of lines.
-    """
+def moment_of(clock: RunClock, source: int, record: Record, run: Run) -> tuple[Moment | None, bool]:
+    """The moment of a record of a source, and whether it is its own; else it is that of the last stamped line."""
     if not clock.is_own(source, record.number) and _ROW.match(record.message):
-        for row in _rows_beside(record, records):
+        for row in _rows_beside(record, run.around(source, record.number - MOST_ROWS, record.number + MOST_ROWS)):
             if _TELLS_TIME.match(row.message) and clock.is_own(source, row.number):
                 return clock.at(source, row.number), True
     return clock.at(source, record.number), clock.is_own(source, record.number)
 
 
-def _rows_beside(record: Record, records: Sequence[Record]) -> Iterator[Record]:
+def _rows_beside(record: Record, near: Sequence[Record]) -> Iterator[Record]:
     """The other rows of the block of facts that a record is one of: as deep, and next to each other."""
-    first = bisect_left(records, record.number - MOST_ROWS, key=_number)
-    near = records[first : bisect_right(records, record.number + MOST_ROWS, key=_number)]
     below = [other for other in near if other.number > record.number]
     above = [other for other in reversed(near) if other.number < record.number]
     for side in (below, above):
@@ -41,10 +36,6 @@ def _rows_beside(record: Record, records: Sequence[Record]) -> Iterator[Record]:
             if other.indent != record.indent or _ROW.match(other.message) is None:
                 break
             yield other
-
-
-def _number(record: Record) -> int:
-    return record.number
 
 
 def onset_of(moment: Moment | None, record: Record, hit: Hit | None, stood: float = 0.0) -> Moment | None:

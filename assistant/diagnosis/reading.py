@@ -8,6 +8,7 @@ not be read is named and the rest is diagnosed.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -101,6 +102,12 @@ class Run:
     def dumps(self) -> list[tuple[int, Dump]]:
         """Flight-recorder dumps with the index of their source."""
         return [(index, source.dump) for index, source in enumerate(self.sources) if source.dump is not None]
+
+    def around(self, source: int, first: int, last: int) -> list[Record]:
+        """The decoded records of a source from one line to another, both included."""
+        records = self.sources[source].records
+        start = bisect_left(records, first, key=lambda record: record.number)
+        return records[start : bisect_right(records, last, key=lambda record: record.number)]
 
     def atom_hits(self) -> list[AtomHit]:
         """All texts found, in order of source and line."""

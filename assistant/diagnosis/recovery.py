@@ -16,6 +16,7 @@ from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import GRACE_S, last_words
+from assistant.logs.cancelled import read_cancelled
 from assistant.logs.clock import Moment, RunClock
 
 _ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
@@ -174,7 +175,7 @@ def _count_after(seconds: Sequence[float], after: float) -> int:
 
 def _ends_later(event: Event) -> bool:
     """Whether an event tells of an end that comes after a time of grace, so that further steps prove nothing."""
-    is_told = event.head is not None and (event.head.announces or "CANCELLED AT" in event.record.text)
+    is_told = event.head is not None and (event.head.announces or read_cancelled(event.record.text) is not None)
     return is_told and not event.runs_again
 
 

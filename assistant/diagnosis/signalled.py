@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
+from assistant.logs.cancelled import read_cancelled
 from corpus.late import late
 
 GRACE_S = 600.0
@@ -21,7 +22,6 @@ TOLD_WITHIN = 60
 """Lines above an exception in which the program says that it was told to stop."""
 
 _STOPS = late(r"PREEMPT|[Pp]reempt|CANCELLED AT|[Rr]equeue|[Ii]nterruption|[Ee]vict|NODE FAILURE|reclaim")
-_CANCELLED_JOB = late(r"\*\*\* (?:JOB|STEP) (\d{1,12})\S* ON \S+ CANCELLED AT ")
 _TOLD = late(
     r"\b(?:[Rr]eceived|[Cc]aught|[Gg]ot|[Hh]andling|[Tt]rapped) (?:a |the |an? )?(?:[Ss]ignal )?(?:SIG(?:TERM|INT|USR[12])|signal(?: number)?:? (?:10|12|15)\b|15 death signal|preemption)"
     r"|\bSIG(?:TERM|USR[12]) (?:received|caught)"
@@ -43,7 +43,6 @@ _SAVED = late(
     r"\b(?:[Cc]heckpoint|[Ss]napshot|[Mm]odel|[Ss]tate)\b.{0,120}\b(?:saved|written|stored|complete[d]?|finished|done)\b"
     r"|\b(?:[Ss]aved|[Ww]rote|[Ww]ritten|[Ff]inished (?:saving|writing))\b.{0,60}\b(?:[Cc]heckpoint|[Ss]napshot|model|state)\b"
 )
-_NO_REASON = late(r"\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*")
 _TASK_ENDED = late(
     r"srun: error: \S{1,200}: tasks? [\d,\-]{1,200}: (?:Exited with exit code (?!0\b|13[07]\b|143\b)\d|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception)"
 )
@@ -80,7 +79,8 @@ def _mark_ended_task(events: Sequence[Event]) -> None:
     Where anything else is a fault, that says more than the task's exit code.
     """
     for event in events:
-        if event.tier != Tier.CLASS or _NO_REASON.search(event.record.text) is None:
+        cancelled = read_cancelled(event.record.text) if event.tier == Tier.CLASS else None
+        if cancelled is None or not cancelled.is_step or cancelled.has_reason:
             continue
         above = [one for one in events if one.source == event.source and one.line < event.line]
         ended = [one for one in above if one.attempt == event.attempt and _TASK_ENDED.search(one.record.text)]
@@ -105,11 +105,11 @@ def _is_notice(event: Event) -> bool:
 
 def _is_same_stop(event: Event, notices: Sequence[Event]) -> bool:
     """Whether a cancellation without a reason is one whose reason another notice gives: the signal comes first."""
-    job = _CANCELLED_JOB.search(event.record.text)
-    if job is None:
+    own = read_cancelled(event.record.text)
+    if own is None or not own.job:
         return False
-    texts = [one.record.text for one in notices if _is_near(event, one)]
-    return any((other := _CANCELLED_JOB.search(text)) and other.group(1) == job.group(1) for text in texts)
+    told = (read_cancelled(one.record.text) for one in notices if _is_near(event, one))
+    return any(other is not None and other.job == own.job for other in told)
 
 
 def _is_near(event: Event, notice: Event) -> bool:
@@ -140,9 +140,7 @@ def _told(run: Run, event: Event, steps: Sequence[int], *, is_noticed: bool) -> 
             return record.number
     first = event.episode.first
     told = None
-    for record in run.sources[event.source].records:
-        if not first - TOLD_WITHIN <= record.number < first:
-            continue
+    for record in run.around(event.source, first - TOLD_WITHIN, first - 1):
         same = not any(record.stream) or not any(event.record.stream) or record.stream == event.record.stream
         if same and _TOLD.search(record.message) is not None:
             told = record.number

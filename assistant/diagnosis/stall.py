@@ -17,12 +17,12 @@ from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.groups import template
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import ReadSource, Run
+from assistant.logs.cancelled import read_cancelled
 from assistant.logs.clock import Moment, RunClock, spoken
 from assistant.logs.layout import Places
 from assistant.verdict import Suspect
 from corpus.late import late
 from corpus.record import Record
-from corpus.timestamp import read_stamp
 
 STILL_INTERVALS, STILL_S = 20, 600.0
 """A run that made no step for so many usual intervals, and for so many seconds, stood still."""
@@ -41,7 +41,6 @@ ZONES_S = tuple(60.0 * minutes for minutes in (*range(60, 901, 60), 210, 270, 33
 _LIMIT = late(
     r"DUE TO TIME LIMIT|walltime \d+ exceeded limit|TERM_RUNLIMIT|DeadlineExceeded|active (?:on the node )?longer than (?:the )?specified deadline"
 )
-_WHEN = late(r"CANCELLED AT (\S+)")
 _OF_THE_END = late(r"^(?:srun|slurmstepd|slurmd|scancel)\b|SIGTERM|\bsignal\b")
 
 
@@ -128,17 +127,15 @@ def _before(limit: Event, run: Run, progress: Progress, places: Places, clock: R
 
 def _ended(limit: Event, run: Run, clock: RunClock) -> Moment | None:
     """When the limit came, by the job's own clock: the scheduler's may be of another zone."""
-    records = run.sources[limit.source].records
     if limit.record.time is not None:
         return limit.moment
-    below = (r for r in records if limit.line < r.number <= limit.line + LIMIT_DISTANCE and r.time is not None)
-    following = next((clock.at(limit.source, record.number) for record in below), None)
+    below = run.around(limit.source, limit.line + 1, limit.line + LIMIT_DISTANCE)
+    following = next((clock.at(limit.source, record.number) for record in below if record.time is not None), None)
     if following is not None:
         return following
-    said = _WHEN.search(limit.record.text)
-    stamp = read_stamp(said.group(1)) if said is not None else None
+    said = read_cancelled(limit.record.text)
     is_zoned = any(r.time is not None and r.time.zoned for source in run.sources for r in source.records)
-    return Moment("wall", stamp.stamp.seconds) if stamp is not None and not is_zoned else None
+    return Moment("wall", said.at.seconds) if said is not None and said.at is not None and not is_zoned else None
 
 
 def _may_go_on(limit: Event, progress: Progress, clock: RunClock, until: Moment) -> bool:
@@ -160,7 +157,7 @@ def _may_go_on(limit: Event, progress: Progress, clock: RunClock, until: Moment)
 def _is_other_clock(limit: Event, progress: Progress, ended: Moment) -> bool:
     """Whether the end is told by Slurm's clock alone, which prints the local time of its host without a zone."""
     stamp = limit.record.time
-    if _WHEN.search(limit.record.text) is None or (stamp is not None and stamp.zoned):
+    if read_cancelled(limit.record.text) is None or (stamp is not None and stamp.zoned):
         return False
     if stamp is None:
         return limit.moment is None or limit.moment.seconds == ended.seconds
