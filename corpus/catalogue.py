@@ -133,7 +133,8 @@ def bundled_dir() -> Path:
 
 def entry_paths(corpus_dir: Path) -> list[Path]:
     """All entry and family files of a corpus directory, sorted."""
-    return sorted(corpus_dir.glob("entries/*/*.toml")) + sorted(corpus_dir.glob("families/*.toml"))
+    # By their text: a thousand comparisons of paths cost ten times as much.
+    return sorted(corpus_dir.glob("entries/*/*.toml"), key=str) + sorted(corpus_dir.glob("families/*.toml"), key=str)
 
 
 def corpus_paths(corpus_dir: Path) -> list[Path]:

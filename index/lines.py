@@ -81,6 +81,15 @@ class LineStore:
             return None
         return self._chunks[index].lines(number, number + 1)[0]
 
+    def span(self, start: int, stop: int) -> list[bytes]:
+        """The lines from `start` up to, not including, `stop`, without their newlines; empty ones where none was kept."""
+        lines = [b""] * max(0, stop - start)
+        for chunk in self._chunks:
+            low, high = max(start, chunk.first), min(stop, chunk.stop)
+            if low < high:
+                lines[low - start : high - start] = chunk.lines(low, high)
+        return lines
+
     def records(self, start: int, stop: int) -> Iterator[Record]:
         """The records of the kept lines from `start` up to, not including, `stop`."""
         for chunk in self._chunks[max(0, bisect_right(self._firsts, start) - 1) :]:

@@ -33,7 +33,7 @@ from assistant.diagnosis.recovery import mark_recovered
 from assistant.diagnosis.runinfo import run_info, source_infos
 from assistant.diagnosis.scopes import mark_scopes
 from assistant.diagnosis.signalled import mark_signalled
-from assistant.diagnosis.skew import Skew, clock_names, correct, estimate_skew
+from assistant.diagnosis.skew import Skew, put_right
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
@@ -143,8 +143,7 @@ def gather(run: Run) -> Facts:
     clock = build_clock(run.timed_records())
     episodes = [find_episodes(records) for records in run.records]
     progress = read_progress(run.records, [_lines_of(found) for found in episodes])
-    skews = estimate_skew(run.records, run.paths, places, clock, progress)
-    correct(clock, clock_names(run.records, run.paths, places), skews)
+    skews = put_right(run.records, run.paths, places, clock, progress)
     resolution = run.matcher.resolve(run.atom_hits(), counts=run.counts(), progress=progress.lines())
     collectives = read_collectives(run.records, places)
     add_dumps(collectives, run.dumps)

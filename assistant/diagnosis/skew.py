@@ -45,13 +45,25 @@ class Skew:
     events: int
 
 
-def estimate_skew(
+def put_right(
     sources: Sequence[Sequence[Record]], paths: Sequence[str], places: Places, clock: RunClock, progress: Progress
 ) -> dict[str, Skew]:
-    """The skew of each host, and of each source whose host nobody knows, against the common clock."""
+    """Move all moments onto one clock; returns the skew of each host, or source whose host nobody knows, against it."""
     names = clock_names(sources, paths, places)
     if len({name for source in names for name in source.values()}) < 2:
-        return {}
+        return {}  # there is but one clock
+    estimates = _estimates(sources, names, places, clock, progress)
+    correct(clock, names, estimates)
+    return estimates
+
+
+def _estimates(
+    sources: Sequence[Sequence[Record]],
+    names: Sequence[Mapping[int, str]],
+    places: Places,
+    clock: RunClock,
+    progress: Progress,
+) -> dict[str, Skew]:
     seen = _shared_events(sources, names, clock, progress)
     pairs = _differences(seen, _ranks_of(sources, names, places))
     hosts = sorted({host for pair in pairs for host in pair})

@@ -26,17 +26,13 @@ MOST_BREAKS: Final = 400
 def unfold_source(source: ReadSource, scanner: Scanner, matcher: Matcher, index: int) -> None:
     """Replace records and hits of a source by those of its unbroken text, where a break is proven."""
     lines = [
-        (source.scan.windows.get(number) or b"").decode("utf-8", "replace").rstrip("\r") for number in _numbers(source)
+        line.decode("utf-8", "replace").rstrip("\r") for line in source.scan.windows.span(1, source.scan.lines + 1)
     ]
     records = {record.number - 1: record for record in reversed(source.records)}
     for folding in foldings(lines, records):
         if len(folding.continued) <= MOST_BREAKS and _is_proven(lines, folding, scanner, matcher):
             _join(source, lines, folding, scanner, index)
             return
-
-
-def _numbers(source: ReadSource) -> range:
-    return range(1, source.scan.lines + 1)
 
 
 def _is_proven(lines: list[str], folding: Folding, scanner: Scanner, matcher: Matcher) -> bool:

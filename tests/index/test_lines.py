@@ -48,6 +48,8 @@ def test_a_large_source_keeps_head_tail_and_windows() -> None:
     assert windows.get(20_000) is None
     assert windows.get(60_001) is None
     assert windows.get(0) is None
+    for start, stop in ((1, 40), (580, 640), (29_900, 30_100), (59_990, 60_001), (5, 5)):
+        assert windows.span(start, stop) == [windows.get(number) or b"" for number in range(start, stop)]
 
 
 @given(
