@@ -19,11 +19,11 @@ _ON_THE_LINE: Final = {
         r"(?<![\w.])(?<![0-9a-fA-F]:)(?:0[0-9a-fA-F]{3}|0{4}[0-9a-fA-F]{4}):[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?(?![\w:])"
     ),
     "pid": re.compile(r"\bpid[= ](\d{2,10})\b|^[\w.\-]{1,128}:(\d{2,10}):\d{2,10} \[\d{1,3}\] "),
-    "path": re.compile(
-        r"(?<![\w.:/<>\-])(?!\S*\.py\b)(/(?!(?:proc|dev|sys)/)(?:[\w.+@%=,\-]{1,255}/){1,40}[\w.+@%=,\-]{0,254}[\w+@%=\-]/?)"
-    ),
 }
-"""Values that are told by their shape, for a deciding line whose signature does not bind them."""
+"""Values that are told by their shape, for a deciding line whose signature does not bind them.
+
+No paths: most commands mean the log by `<path>`, and a line may name the program, a module or a socket.
+"""
 _JOB_ID: Final = re.compile(
     r"\b(?:(?i:slurm_job_?id|job ?id|jobid|stepid)|JOB|STEP|Job|batch job|srun: job)\b[\"']?\s*[=:#]?\s*(\d{2,12})\b"
     r"|\bslurm-(\d{2,12})\.(?:out|err|log)\b"

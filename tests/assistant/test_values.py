@@ -106,10 +106,9 @@ def test_what_the_run_is_called_serves_where_the_finding_does_not_say() -> None:
         ("0000:5d:00 and 0000:5e:00", {}),
         ("12:41:58.123 at 2026:01:01", {}),
         ("node-b:41020:41077 [3] NCCL WARN failed", {"pid": "41020"}),
-        ("OSError: No space left on device: '/mnt/ckpt/step_10/model.pt'", {"path": "/mnt/ckpt/step_10/model.pt"}),
-        ("cannot copy /mnt/a/b to /mnt/c/d", {}),
-        ('File "/opt/app/train.py", line 3, in f', {}),
-        ("GET https://host.example/a/b", {}),
+        # A path is not taken by its shape: by `<path>` most commands mean the log.
+        ("OSError: No space left on device: '/mnt/ckpt/step_10/model.pt'", {}),
+        ("failed (exitcode: 1) local_rank: 0 (pid: 48801) of binary: /opt/venv/bin/python", {}),
     ],
 )
 def test_what_stands_once_on_the_deciding_line_is_meant(text: str, values: dict[str, str]) -> None:
