@@ -28,11 +28,14 @@ def near_misses(run: Run, facts: Facts, builder: FindingBuilder, limit: int) -> 
     found: list[tuple[float, NearMiss]] = []
     places = _telling_lines(run, facts)
     index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper")
-    taken = {(hit.entry, hit.source, hit.record.number) for hit in facts.resolution.hits}
+    heads = run.catalogue.heads
+    # A line that a failure or a wrapper has is known: the exit code of a worker is not nearly another one's.
+    known = {(hit.source, hit.record.number) for hit in facts.resolution.hits if heads[hit.entry].kind != "class"}
     harmless = {(event.source, event.line) for event in facts.events if event.harmless}
+    passed = harmless | known
     for near in index.search([record.text for _, record in places], limit=limit * 2):
         source, record = places[near.position]
-        if (source, record.number) in harmless or (near.entry, source, record.number) in taken:
+        if (source, record.number) in passed:
             continue
         if any(hit.entry == near.entry for hit in facts.resolution.hits):
             continue

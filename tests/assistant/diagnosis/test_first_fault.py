@@ -220,6 +220,18 @@ def test_an_altered_word_is_shown_beside_the_expected_one(tmp_path: Path) -> Non
     assert result.near_misses[0].reason == "expected `timeout`, found `deadlock`"
 
 
+def test_a_line_that_is_known_is_not_nearly_something_else(tmp_path: Path) -> None:
+    ended = "failed (exitcode: {code}) local_rank: {{local:int}} (pid: {{pid:int}})"
+    catalogue = catalogue_of(
+        head("any", signature(ended.format(code="{code:int}")), kind="wrapper", role="downstream"),
+        head("segfault", signature(ended.format(code="-11"))),
+    )
+    (tmp_path / "job.log").write_text("failed (exitcode: 1) local_rank: 0 (pid: 48801)\n")
+    result = diagnose([str(tmp_path / "job.log")], catalogue=catalogue)
+    assert [finding.entry and finding.entry.id for finding in result.all_findings()] == ["any"]
+    assert result.near_misses == ()
+
+
 def test_a_rare_hit_among_thousands_keeps_its_own_time_and_context(tmp_path: Path) -> None:
     before = [f"2026-11-30 12:00:{n % 60:02d} [rank{n % 900}]: step {n} loss 1.5" for n in range(9_000)]
     late = [f"2026-11-30 12:40:00 [rank{n}]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}" for n in range(4_000)]
