@@ -15,6 +15,9 @@ KINDS = (
     "title", "ask", "summary", "mechanism", "observe", "symptom", "check",
     "fix", "stack", "faq", "signature", "example", "prevent", "recovery", "escalate", "narrows",
 )  # fmt: skip
+IN_WORDS_ONLY = frozenset({"check", "fix", "signature", "example"})
+"""Kinds without a vector: commands and printed lines, nearly half of all text. A question in plain words finds an entry
+by its prose as well without them, and a log finds them by their words."""
 MAX_CHARS = 1_200
 """Longer texts are cut: the encoder reads 256 tokens."""
 
@@ -40,9 +43,14 @@ class Passage:
         """What the encoder and the lexical index read."""
         return (
             self.text
-            if self.kind in {"title", "signature", "example"} or not self.title
+            if self.kind in {"title", "ask", "signature", "example"} or not self.title
             else f"{self.title}. {self.text}"
         )
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether it is found by its meaning, not by its words alone."""
+        return self.kind not in IN_WORDS_ONLY
 
     @property
     def digest(self) -> str:

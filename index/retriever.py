@@ -31,11 +31,17 @@ if TYPE_CHECKING:
 
 Dense = Literal["auto", "always", "never"]
 CHANNELS = ("dense", "lexical", "literal")
-FUSION_K = 10
+FUSION_K = 20
 """Smaller than the usual 60: the first ranks of a channel are to weigh more than broad agreement."""
-SUPPORT = (1.0, 0.5, 0.25)
-"""What the best, second and third passage of an entry add to its score in a channel: an entry that speaks
+COMMON = 1.5
+"""What a question counts for entries of common failures: who asks in plain words hardly ever means a rare one."""
+COMMON_FAQS = 5
+"""Entries of common failures are written in full, with at least so many questions and answers."""
+SUPPORT = (1.0, 0.7, 0.5, 0.3, 0.2)
+"""What the best passage of an entry, the second, third ... add to its score in a channel: an entry that speaks
 of the matter in several places answers better than one that mentions it."""
+_FLOOR = {"lexical": 0.0, "dense": -1.0}
+"""A passage counts in a channel above this: with a word of the query, with a vector."""
 DEPTH = 100
 """Entries of a channel that take part in the fusion."""
 
@@ -47,9 +53,11 @@ class Weights:
     dense: float
     lexical: float
     literal: float = 3.0
+    common: float = 1.0
+    """How much more entries of common failures count."""
 
 
-QUESTION = Weights(dense=1.0, lexical=1.0)
+QUESTION = Weights(dense=1.0, lexical=1.0, common=COMMON)
 LOG = Weights(dense=0.5, lexical=1.0)
 
 
@@ -95,7 +103,13 @@ class Retriever:
         self._numbers = {entry: number for number, entry in enumerate(self._names)}
         self._entry = np.array([self._numbers[entry] for entry, _, _ in keys], dtype=np.int32)
         """Of every passage the number of its entry; entries are numbered by id, so ties fall in that order."""
+        self._full = {entry for entry, _, key in keys if key == f"faq-{COMMON_FAQS}"}
         self._kind = np.array([key.rpartition("-")[0] for _, _, key in keys], dtype=np.str_)
+
+    def _common(self, entry: str) -> bool:
+        """Whether many people meet the failure of an entry: it is written in full, or stands for a whole class."""
+        head = self.catalogue.heads.get(entry)
+        return entry in self._full or (head is not None and head.kind == "class")
 
     def search(
         self,
@@ -126,8 +140,7 @@ class Retriever:
         if self._wants_dense(dense, asked, orders.get("literal", [])) and self.encoder is not None:
             scores["dense"] = self.store.scores(self.encoder.encode(asked.windows))
         for channel, found in scores.items():
-            floor = 0.0 if channel == "lexical" else -1.0
-            orders[channel] = self._order(found, allowed, floor)
+            orders[channel] = self._order(found, allowed, _FLOOR[channel])
         return self._fuse(orders, scores, allowed, weights, k)
 
     def passages(
@@ -150,7 +163,7 @@ class Retriever:
         return [
             Result(
                 self._entry_of(number), self.passage(number), round(fused[number], 6), ranks[number],
-                round(float(scores["dense"][number]), 4) if "dense" in scores else None,
+                _cosine(scores, number),
             )
             for number in best
         ]  # fmt: skip
@@ -222,7 +235,8 @@ class Retriever:
         channels: dict[str, dict[str, int]] = {}
         for channel in CHANNELS:
             for rank, entry in enumerate(orders.get(channel, []), start=1):
-                fused[entry] = fused.get(entry, 0.0) + getattr(weights, channel) / (FUSION_K + rank)
+                weight = getattr(weights, channel) * (weights.common if self._common(entry) else 1.0)
+                fused[entry] = fused.get(entry, 0.0) + weight / (FUSION_K + rank)
                 channels.setdefault(entry, {})[channel] = rank
         best = sorted(fused, key=lambda entry: (-fused[entry], entry))[:k]
         numbers = self._best_passages(best, scores, allowed, weights)
@@ -243,7 +257,7 @@ class Retriever:
         value = np.zeros(len(self.store.ids), dtype=np.float32)
         for name, found in scores.items():
             # Within one answer the scores are set against the best passage of their channel.
-            value += getattr(weights, name) * found / max(float(found.max(initial=0.0)), 1e-6)
+            value += getattr(weights, name) * np.maximum(found, 0) / max(float(found.max(initial=0.0)), 1e-6)
         chosen: dict[str, tuple[int, float | None]] = {}
         for entry in entries:
             mine = np.flatnonzero((self._entry == self._numbers.get(entry, -1)) & allowed)
@@ -260,7 +274,7 @@ class Retriever:
         fused: dict[int, float] = {}
         ranks: dict[int, dict[str, int]] = {}
         for channel, found in scores.items():
-            mine = np.flatnonzero(allowed & (found > 0 if channel == "lexical" else True))
+            mine = np.flatnonzero(allowed & (found > _FLOOR[channel]))
             listed = [int(number) for number in mine[np.argsort(-found[mine], kind="stable")[:DEPTH]]]
             for rank, number in enumerate(listed, start=1):
                 fused[number] = fused.get(number, 0.0) + getattr(weights, channel) / (FUSION_K + rank)
@@ -269,3 +283,9 @@ class Retriever:
 
     def _entry_of(self, number: int) -> str:
         return self._names[int(self._entry[number])]
+
+
+def _cosine(scores: dict[str, Scores], number: int) -> float | None:
+    """The cosine of a passage, None where no encoder ran or the passage has no vector."""
+    cosine = float(scores["dense"][number]) if "dense" in scores else -1.0
+    return round(cosine, 4) if cosine > -1.0 else None

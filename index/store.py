@@ -1,8 +1,9 @@
-"""The store: a directory with the vectors of all passages, their words, and what ties them together.
+"""The store: a directory with the vectors of passages, the words of all, and what ties them together.
 
     manifest.json   what it was made from: corpus digest, encoder, dimension, count, runtime
-    ids.json        passage ids and digests, in the order of the vectors
-    vectors.faiss   a flat inner-product index; or vectors.f16, the form that ships
+    ids.json        passage ids and digests, in order
+    vectors.faiss   a flat inner-product index of those that have a vector, in that order; or vectors.f16, the form
+                    that ships
     lexical/        the words (index.lexical)
 
 It is written beside and renamed, so a killed build leaves the old one as it
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.catalogue import Catalogue
 from index.errors import REBUILD, BrokenIndexError, RetrievalError, StaleIndexError
 from index.lexical import LexicalIndex
-from index.passages import Passage, entry_passages, family_passages
+from index.passages import IN_WORDS_ONLY, Passage, entry_passages, family_passages
 from index.vectors import VectorCache
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     Numbers = NDArray[np.int64]
 
-FORM = 1
+FORM = 2
 """Version of the directory's layout; an index of another form is built again."""
 FILES = frozenset({"manifest.json", "ids.json", "vectors.faiss", "vectors.f16", "lexical"})
 BATCH = 64
@@ -73,6 +74,7 @@ class Store:
         self.ids = ids
         self.lexical = lexical
         self._faiss = vectors
+        self._rows = _with_vectors(ids)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -80,14 +82,14 @@ class Store:
     def scores(self, queries: Vectors) -> Vectors:
         """The best inner product of every passage with any of the queries, float32 of shape (count,).
 
-        Flat search computes them all anyway (0.4 ms for 10,000 passages), and whoever
+        -1 for passages without a vector, below all that have one. Flat search computes them all anyway (0.4 ms for 10,000 passages), and whoever
         restricts the search to some entries needs those below the first k as well.
         """
         import numpy as np
 
         best = np.full(len(self.ids), -1.0, dtype=np.float32)
         for query in queries:
-            numbers, found = self.nearest(query, len(self.ids))
+            numbers, found = self.nearest(query, len(self._rows))
             best[numbers] = np.maximum(best[numbers], found)
         return best
 
@@ -96,9 +98,17 @@ class Store:
 
         Fewer than k when the index holds fewer.
         """
-        distances, numbers = self._faiss.search(query.reshape(1, -1), max(1, min(k, max(1, len(self.ids)))))
+        distances, numbers = self._faiss.search(query.reshape(1, -1), max(1, min(k, len(self._rows))))
         kept = numbers[0] >= 0
-        return numbers[0][kept], distances[0][kept]
+        return self._rows[numbers[0][kept]], distances[0][kept]
+
+
+def _with_vectors(ids: Sequence[str]) -> Numbers:
+    """Positions of the passages that have a vector, by the kind in their ids: `xid-79-...#faq-3`."""
+    import numpy as np
+
+    kinds = (identifier.rpartition("#")[2].rpartition("-")[0] for identifier in ids)
+    return np.array([at for at, kind in enumerate(kinds) if kind not in IN_WORDS_ONLY], dtype=np.int64)
 
 
 def all_passages(catalogue: Catalogue) -> list[Passage]:
@@ -187,10 +197,11 @@ def _unwritable(folder: Path, error: OSError) -> RetrievalError:
 def encode_passages(
     passages: Sequence[Passage], encoder: Encoder, cache: Path | None = None, progress: Progress | None = None
 ) -> Vectors:
-    """Vectors of these passages, float32 of shape (passages, dimension); each text is encoded once."""
+    """Vectors of those of these passages that have one, float32 of shape (vectors, dimension); each text once."""
     import numpy as np
 
     space = _space(encoder)
+    passages = [passage for passage in passages if passage.has_vector]
     digests = [passage.digest for passage in passages]
     with VectorCache(cache) as kept:
         known = kept.get(space, digests, encoder.dimension)
@@ -214,7 +225,7 @@ def encode_passages(
 
 def unknown_texts(passages: Sequence[Passage], encoder: Encoder, cache: Path) -> int:
     """How many texts a build would have to encode, because the cache file lacks their vectors."""
-    digests = {passage.digest for passage in passages}
+    digests = {passage.digest for passage in passages if passage.has_vector}
     if not cache.is_file():
         return len(digests)
     with VectorCache(cache) as kept:
@@ -340,7 +351,7 @@ def load_store(folder: Path, corpus: str | None = None, encoder: Encoder | None 
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise BrokenIndexError(f"the index in `{folder}` cannot be read ({str(error)[:160]}).", REBUILD) from error
     if hashlib.sha256(raw).hexdigest() != manifest.digest or not (
-        len(ids) == vectors.ntotal == manifest.count and vectors.d == manifest.dimension
+        len(ids) == manifest.count and vectors.ntotal == len(_with_vectors(ids)) and vectors.d == manifest.dimension
     ):
         raise BrokenIndexError(f"the files of the index in `{folder}` do not belong together.", REBUILD)
     lexical = LexicalIndex.load(folder / "lexical")

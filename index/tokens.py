@@ -72,7 +72,9 @@ def _add(raw: str, words: list[str]) -> None:
 
 def _stem(word: str) -> str:
     """Fold plural and tense of longer words: killed, kills and killing are one word to a reader."""
-    if len(word) < 5 or word in STOP_WORDS:
+    if word in STOP_WORDS:
+        return word
+    if len(word) < 5:
         return word[:-1] if len(word) == 4 and word[-1] == "s" and word[-2] not in "suia" else word
     for ending, kept in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", "")):
         if word.endswith(ending) and not word.endswith(("ss", "us", "is")):

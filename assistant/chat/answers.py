@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assistant.chat import facts, sections, story
+from assistant.chat import blame, facts, sections, story
 from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent
 from assistant.chat.draft import Draft
 from assistant.chat.findings import finding_of
 from assistant.chat.followups import follow_ups
 from assistant.chat.material import Material
 from assistant.chat.ranking import MAYBE, NEAR, SURE, Ranked, Ranker
-from assistant.chat.router import Route
+from assistant.chat.router import Route, about_it
 from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
 from assistant.chat.subject import share, substance, without_findings
@@ -65,6 +65,8 @@ class Answerer:
             return self._ask_for_english(route, session)
         if route.narrow:
             return self._narrow(route, session)
+        if route.intent == "blame":
+            return self._blame(route, session)
         finding = self._finding(route, session)
         told = self._value(route, session, finding)
         if told is not None:
@@ -105,6 +107,13 @@ class Answerer:
             return None
         confidence: Confidence = "grounded" if draft.said else "unknown"
         return self._finish(draft, replace(route, intent="value"), session, None, confidence)
+
+    def _blame(self, route: Route, session: Session) -> Answer:
+        """Whether a rank or host is the one."""
+        draft = self._draft(session, finding_of(session.diagnosis, None))
+        if session.diagnosis is not None:
+            blame.tell(draft, session.diagnosis, route.parties)
+        return self._finish(draft, route, session, None, "grounded")
 
     # --------------------------------------------------------------------------------------- entries
 
@@ -209,8 +218,7 @@ class Answerer:
         if intent == "collect":
             self._collect(draft, about)
         if intent == "unknown" or not draft.said:
-            confidence = self._nearest(draft, about, faqs)
-            return confidence
+            return self._nearest(draft, about, faqs)
         if intent in _FAQ_BEHIND:
             for item in faqs[:3]:
                 if item.score >= SURE and item.passage.entry == about.entry and draft.has_room:
@@ -312,7 +320,7 @@ class Answerer:
 
     def _from_another(self, entry: str, route: Route, session: Session) -> Answer:
         """The answer of an entry that is not under discussion; the talk stays where it is."""
-        found = Route(_about_it(route.intent), (entry,), True, question=route.question)
+        found = Route(about_it(route.intent), (entry,), True, question=route.question)
         answer = self._from_entry(found, session, finding_of(session.diagnosis, entry))
         note = AnswerLine(text=f"The findings here do not say; {entry} speaks of it.", form="note")
         update = {"answer": f"{note.text}\n{answer.answer}", "lines": (note, *answer.lines), "entry": None}
@@ -333,8 +341,7 @@ class Answerer:
             story.collect(draft, diagnosis, finding)
         elif not draft.said:
             return self._from_corpus(route, session, draft)
-        grounded = route.intent in story.TELLERS
-        return self._finish(draft, route, session, None, "grounded" if grounded else "partial")
+        return self._finish(draft, route, session, None, "grounded" if route.intent in story.TELLERS else "partial")
 
     def _from_corpus(self, route: Route, session: Session, draft: Draft) -> Answer:
         """No log is spoken of: the entry that answers best, if one does."""
@@ -349,7 +356,7 @@ class Answerer:
             if hits and self.material.knows(hits[0].entry):
                 draft.say(f"Nearest is: {self.material.body(hits[0].entry)['title']}", f"{hits[0].entry}#title-1")
             return self._finish(draft, route, session, None, "unknown")
-        found = Route(_about_it(route.intent), (hits[0].entry,), True, question=route.question, english=route.english)
+        found = Route(about_it(route.intent), (hits[0].entry,), True, question=route.question, english=route.english)
         answer = self._from_entry(found, session, finding_of(session.diagnosis, found.entry))
         # The question did not name the entry: a guess says so, names the others, and is never more than partial.
         named = [
@@ -383,6 +390,7 @@ class Answerer:
         if confidence == "grounded" and entry is not None and self.material.body(entry)["status"] == "draft":
             confidence = "partial"
         next_ = follow_ups(self.material, session, about, route, [p for line in draft.lines for p in line.citations])
+        entry = None if route.aside else entry
         return draft.finish(route.question, route.intent, confidence, entry=entry, follow_ups=next_)
 
 
@@ -390,8 +398,3 @@ def _is_sure(best: Ranked, route: Route) -> bool:
     """Whether a FAQ answers this very question: alike, and silent on none of what it is about."""
     words = substance(route)
     return best.score >= SURE and (not words or share(words, f"{best.question} {best.answer}") > 0.5)
-
-
-def _about_it(intent: Intent) -> Intent:
-    """The wish for an entry that the question did not name: first of all what it is."""
-    return "what-is" if intent in {"unknown", "why", "story", "choose"} else intent

@@ -24,7 +24,7 @@ Says = Literal["confirms", "clears", "nothing"]
 Intent = Literal[
     "confirm", "fixed", "fix", "why", "prevent", "collect", "owner", "restart", "resume", "compare", "lines", "rank",
     "when", "story", "what-is", "else", "ignore", "hardware", "escalate", "choose", "paste", "value",
-    "unknown",
+    "blame", "unknown",
 ]  # fmt: skip
 
 

@@ -12,17 +12,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from assistant.chat import blame
 from assistant.chat.contract import Intent
 from assistant.chat.findings import choices, finding_of, in_focus, named_findings
 from assistant.chat.intents import intent_of
 from assistant.chat.language import is_english
 from assistant.chat.material import Material
 from assistant.chat.session import Session
-from assistant.chat.words import plain
+from assistant.chat.words import content, plain
 from assistant.verdict import Finding
 
 _XID: Final = re.compile(r"\bxid\D{0,3}(\d{1,3})\b", re.IGNORECASE)
 _RANK: Final = re.compile(r"\brank\s*(\d+)\b", re.IGNORECASE)
+_AND: Final = re.compile(r"^\W*(?:and|or|what about|how about)\b", re.IGNORECASE)
 _OR: Final = re.compile(r"\b(?:or|versus|vs\.?|from|and|with|than)\b", re.IGNORECASE)
 _ORDINALS: Final = {"first": 1, "1": 1, "former": 1, "second": 2, "2": 2, "third": 3, "3": 3, "latter": -1}
 _NEEDS_ONE: Final = frozenset({"confirm", "fixed", "fix", "prevent", "restart", "owner", "escalate", "what-is"})
@@ -50,6 +52,10 @@ class Route:
     """The question to answer: a choice (`the second`) brings back the one that was waiting."""
     finding: str | None = None
     """A finding that was named and has no entry."""
+    parties: tuple[blame.Party, ...] = ()
+    """Ranks and hosts of which the question wants to know whether they are the one."""
+    aside: bool = False
+    """Whether it only asks for the meaning of a term; the talk goes on about what it was about."""
 
     @property
     def entry(self) -> str | None:
@@ -69,8 +75,13 @@ def route(question: str, session: Session, material: Material) -> Route:
     ranks = tuple(int(number) for number in _RANK.findall(question))
     names = [finding.entry.id for finding in findings if finding.entry is not None]
     names += [name for name in named_entries(question, session, material) if name not in names]
-    if not names and not findings and ranks:
+    defined = _defined(question, session, material) if intent == "what-is" and not names else []
+    parties = _accused(question, ranks, session)
+    if parties and not names and not findings:
+        intent = "blame"
+    elif not names and not findings and ranks:
         names = _of_ranks(session, ranks)
+    names += defined
     if len(names) > 1 and _OR.search(question) and intent in {"why", "what-is", "unknown", "hardware", "else"}:
         intent = "compare"
     focus = [entry for entry in (session.focus or _default_focus(session)) if material.knows(entry)]
@@ -95,7 +106,31 @@ def route(question: str, session: Session, material: Material) -> Route:
         english=english,
         question=question,
         finding=without_entry,
+        parties=parties if intent == "blame" else (),
+        aside=bool(defined) and defined != list(focus[:1]),
     )
+
+
+def _defined(question: str, session: Session, material: Material) -> list[str]:
+    """The entry of a finding whose name holds all words that `what is a watchdog timeout?` asks about."""
+    words = content(question)
+    if len(words) < _CATCHWORDS or session.diagnosis is None:
+        return []
+    for entry in in_focus(session.diagnosis):
+        if material.knows(entry):
+            head = material.catalogue.heads[entry]
+            if words <= content(" ".join((plain(head.id), head.title, *map(plain, head.aliases)))):
+                return [entry]
+    return []
+
+
+def _accused(question: str, ranks: tuple[int, ...], session: Session) -> tuple[blame.Party, ...]:
+    """Who is meant by `was rank 3 the culprit?` and `and rank 4?` behind it; nobody where something else is asked."""
+    if session.diagnosis is None:
+        return ()
+    named = blame.parties(question, ranks, session.diagnosis)
+    goes_on = bool(session.turns) and session.turns[-1].intent == "blame" and _AND.search(question) is not None
+    return named if goes_on or blame.asks(question, named) else ()
 
 
 def _default_focus(session: Session) -> tuple[str, ...]:
@@ -175,3 +210,8 @@ def _place(text: str, names: tuple[str, ...], title: str, *, loosely: bool) -> i
     places = [padded.find(f" {phrase} ") for phrase in phrases if " " in phrase]
     found = [place for place in places if place >= 0]
     return min(found) if found else None
+
+
+def about_it(intent: Intent) -> Intent:
+    """The wish for an entry that the question did not name: first of all what it is."""
+    return "what-is" if intent in {"unknown", "why", "story", "choose"} else intent

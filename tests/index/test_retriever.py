@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from index.query import MAX_WINDOWS, WINDOW_CHARS, excerpt, is_log, read_query
-from index.retriever import Retriever
+from index.retriever import COMMON_FAQS, Retriever
 from index.store import build_store, load_store
 from tests.index.bodies import BUS, DISK, FAMILY, MEMORY, body, catalogue_of
 from tests.index.hashing import HashingEncoder
@@ -95,6 +95,18 @@ def test_k_larger_than_the_corpus(retriever: Retriever) -> None:
 def test_an_empty_query_is_no_error(query: str, retriever: Retriever) -> None:
     retriever.search(query, dense="always")
     retriever.passages(query)
+
+
+def test_a_question_means_the_common_failure_rather_than_the_rare_one(tmp_path: Path, encoder: HashingEncoder) -> None:
+    faqs = [{"q": f"Question {n}?", "a": f"Answer {n}."} for n in range(COMMON_FAQS)]
+    rare = body("a-rare", "The very same title", "the very same line", faq=faqs[:-1])
+    common = body("b-common", "The very same title", "the very same line", faq=faqs)
+    catalogue = catalogue_of(rare, common)
+    build_store(tmp_path / "index", catalogue, encoder)
+    found = Retriever(catalogue, load_store(tmp_path / "index"), encoder=encoder)
+    asked = [result.entry for result in found.search("what is the very same title about?", dense="always")]
+    pasted = [result.entry for result in found.search("ERROR: the very same line\n" * 3, dense="never", literal=False)]
+    assert (asked, pasted) == (["b-common", "a-rare"], ["a-rare", "b-common"])
 
 
 def test_ties_go_by_id(tmp_path: Path, encoder: HashingEncoder) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus.catalogue import Catalogue
 from index.errors import BrokenIndexError, RetrievalError, StaleIndexError
-from index.store import BATCH, all_passages, build_store, load_store, open_store
+from index.passages import IN_WORDS_ONLY, Passage
+from index.store import BATCH, Store, all_passages, build_store, load_store, open_store
 from tests.index.bodies import BUS, DISK, FAMILY, MEMORY, body, catalogue_of
 from tests.index.hashing import HashingEncoder
 
@@ -19,6 +21,14 @@ CATALOGUE = catalogue_of(BUS, MEMORY, DISK, families=(FAMILY,))
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "index"
+
+
+def embedded(catalogue: Catalogue) -> list[Passage]:
+    return [passage for passage in all_passages(catalogue) if passage.has_vector]
+
+
+def kinds(store: Store) -> list[str]:
+    return [identifier.rpartition("#")[2].rpartition("-")[0] for identifier in store.ids]
 
 
 def test_what_was_built_is_loaded(folder: Path) -> None:
@@ -43,9 +53,18 @@ def test_padding_never_leaves_the_store(folder: Path) -> None:
     build_store(folder, CATALOGUE, encoder)
     store = load_store(folder)
     numbers, scores = store.nearest(encoder.encode(["bus"])[0], 10_000)
-    assert len(numbers) == len(scores) == len(store)
-    assert sorted(numbers.tolist()) == list(range(len(store)))
+    assert sorted(numbers.tolist()) == [at for at, kind in enumerate(kinds(store)) if kind not in IN_WORDS_ONLY]
+    assert len(numbers) == len(scores)
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+
+
+def test_commands_and_printed_lines_have_no_vector(folder: Path) -> None:
+    encoder = HashingEncoder()
+    build_store(folder, CATALOGUE, encoder)
+    store = load_store(folder)
+    scores = store.scores(encoder.encode(["bus"]))
+    without = {kind for kind, score in zip(kinds(store), scores.tolist(), strict=True) if score == -1.0}
+    assert without == IN_WORDS_ONLY & set(kinds(store)) != set()
 
 
 def test_an_empty_corpus_gives_an_empty_index(folder: Path) -> None:
@@ -73,10 +92,10 @@ def test_a_passage_is_encoded_once(folder: Path, tmp_path: Path) -> None:
     again = HashingEncoder()
     more = body("more", "One more", "one more line")
     build_store(folder, catalogue_of(BUS, MEMORY, DISK, more, families=(FAMILY,)), again, cache=cache)
-    assert set(again.encoded) == {passage.encoded_text for passage in all_passages(catalogue_of(more))}
+    assert set(again.encoded) == {passage.encoded_text for passage in embedded(catalogue_of(more))}
     other = HashingEncoder(revision="2")
     build_store(folder, CATALOGUE, other, cache=cache)
-    assert len(other.encoded) == len({passage.digest for passage in all_passages(CATALOGUE)})
+    assert len(other.encoded) == len({passage.digest for passage in embedded(CATALOGUE)})
 
 
 def test_a_killed_build_leaves_the_old_index_and_loses_little(folder: Path, tmp_path: Path) -> None:
@@ -91,13 +110,13 @@ def test_a_killed_build_leaves_the_old_index_and_loses_little(folder: Path, tmp_
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".index")] == []
     second = HashingEncoder()
     build_store(folder, many, second, cache=cache)
-    assert len(second.encoded) == len({passage.digest for passage in all_passages(many)}) - BATCH
+    assert len(second.encoded) == len({passage.digest for passage in embedded(many)}) - BATCH
 
 
 def test_progress_counts_up_and_may_interrupt(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     build_store(folder, CATALOGUE, HashingEncoder(), progress=lambda done, total: seen.append((done, total)))
-    total = len({passage.digest for passage in all_passages(CATALOGUE)})
+    total = len({passage.digest for passage in embedded(CATALOGUE)})
     assert seen[0] == (0, total)
     assert seen[-1] == (total, total)
 
@@ -114,7 +133,7 @@ def test_the_form_that_ships_answers_nearly_the_same(folder: Path) -> None:
     build_store(folder, CATALOGUE, encoder)
     half = folder.with_name("release")
     build_store(half, CATALOGUE, encoder, half=True)
-    assert (half / "vectors.f16").stat().st_size == len(load_store(folder)) * encoder.dimension * 2
+    assert (half / "vectors.f16").stat().st_size == len(embedded(CATALOGUE)) * encoder.dimension * 2
     query = encoder.encode(["gpu bus"])
     assert np.allclose(load_store(half).scores(query), load_store(folder).scores(query), atol=0.01)
 

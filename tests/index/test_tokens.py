@@ -50,3 +50,8 @@ def test_a_query_of_stop_words_keeps_them() -> None:
 def test_no_text_gives_no_words() -> None:
     assert tokenize("") == []
     assert tokenize("--- *** ///") == []
+
+
+@pytest.mark.parametrize("word", ["does", "says", "gets", "puts", "ours", "using"])
+def test_a_word_that_only_carries_a_sentence_is_not_stemmed_into_another(word: str) -> None:
+    assert query_words(f"{word} watchdog") == ["watchdog"]

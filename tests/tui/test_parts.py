@@ -15,6 +15,7 @@ from assistant.tui.conversation import ChatConversation, is_for_check
 from assistant.tui.jobs import Job, Reporter
 from assistant.tui.pages import welcome
 from assistant.tui.reading import SaveError, matching_paths, read_text, save_case
+from assistant.tui.screens.browse import joined
 from assistant.tui.screens.diagnosis import section_of
 from assistant.tui.sheet import MAX_TEXT, Sheet, link, plain
 from assistant.verdict import Diagnosis, Suspect
@@ -188,3 +189,17 @@ def test_without_a_first_fault_a_conversation_opens_with_the_suspect(catalogue: 
     suspect = Suspect(rank=3, reason="never-entered", because="It enqueued nothing after 28470.")
     told = welcome(Case(Diagnosis(status="symptom-only", suspects=(suspect,)), catalogue)).plain
     assert "suspect  rank 3: never entered\nIt enqueued nothing after 28470." in told
+
+
+@pytest.mark.parametrize(
+    ("words", "index", "expected"),
+    [
+        (("a-npu-oom", "cuda-oom"), ("cuda-oom", "host-oom", "a-npu-oom"), ("cuda-oom", "a-npu-oom", "host-oom")),
+        (("xid-79",), (), ("xid-79",)),
+        ((), ("cuda-oom",), ("cuda-oom",)),
+    ],
+)
+def test_what_words_and_index_found_comes_in_the_order_of_the_index(
+    words: tuple[str, ...], index: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert joined(words, index) == expected

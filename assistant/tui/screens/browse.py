@@ -107,8 +107,7 @@ class BrowseScreen(BaseScreen):
         if isinstance(result, FoundEntries) and result.query == self.query_one(SearchInput).value.strip():
             if self.query_one(Entries).has_focus:
                 return  # the list must not change under the cursor
-            plain_hits = by_words(self.catalogue, result.query)
-            self._show(tuple(dict.fromkeys([*plain_hits[:10], *result.ids, *plain_hits])))
+            self._show(joined(by_words(self.catalogue, result.query), result.ids))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter goes to the list."""
@@ -175,3 +174,9 @@ def by_words(catalogue: Catalogue, query: str) -> tuple[str, ...]:
             misses = sum(word not in head.title.lower() for word in words)
             found.append((misses, head.status == "retired", head.id))
     return tuple(key for *_, key in sorted(found))
+
+
+def joined(by_words: tuple[str, ...], by_index: tuple[str, ...]) -> tuple[str, ...]:
+    """What both found, in the order of the index, which knows the common from the rare; then the rest of each."""
+    both = [key for key in by_index if key in by_words]
+    return tuple(dict.fromkeys([*both, *by_words[:10], *by_index, *by_words]))

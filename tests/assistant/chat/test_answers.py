@@ -224,3 +224,10 @@ def test_a_guess_names_its_entry_and_the_next_ones(catalogue: Catalogue) -> None
     assert "If it is not that: " in first.text
     assert answer.confidence != "grounded"
     assert answer.answer.startswith(first.text)
+
+
+def test_the_talk_goes_on_after_a_term_was_explained(talk_about: Callable[[str], Conversation]) -> None:
+    talk = talk_about("xid-79")
+    explained = talk.ask("what is a watchdog timeout?")
+    assert explained.citations[0].id == "nccl-watchdog-collective-timeout#summary-1"
+    assert talk.ask("how do I confirm it?").entry == "xid-79-gpu-fell-off-bus"

@@ -74,8 +74,9 @@ def test_intent(question: str, intent: str) -> None:
 
 
 def test_every_intent_has_questions() -> None:
-    assert set(TABLE) == set(INTENTS) - {"paste", "value"}
-    assert {intent for intent, _ in RULES} == set(INTENTS) - {"paste", "value", "unknown"}
+    # What a paste, a value or somebody accused is asked for depends on more than the words: see the router.
+    assert set(TABLE) == set(INTENTS) - {"paste", "value", "blame"}
+    assert {intent for intent, _ in RULES} == set(INTENTS) - {"paste", "value", "blame", "unknown"}
 
 
 @pytest.mark.parametrize("question", ["HOW DO I CONFIRM IT", "  how  do\nI confirm it ?", "how do i confirm it"])

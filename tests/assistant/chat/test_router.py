@@ -70,6 +70,19 @@ def test_a_comparison_has_two_parties(
     assert (found.intent, found.entry, found.other) == ("compare", entry, other)
 
 
+@pytest.mark.parametrize("question", ["what is a watchdog timeout?", "what does collective watchdog mean"])
+def test_a_term_is_explained_aside(session: Session, material: Material, question: str) -> None:
+    found = route(question, session, material)
+    assert (found.intent, found.entry, found.aside) == ("what-is", WATCHDOG, True)
+
+
+@pytest.mark.parametrize(
+    "question", ["what is f2?", f"what is {WATCHDOG}", "what is xid 79", "what is a fabric manager?"]
+)
+def test_what_is_called_by_its_name_becomes_the_subject(session: Session, material: Material, question: str) -> None:
+    assert not route(question, session, material).aside
+
+
 def two_consequences(stories: dict[str, Diagnosis]) -> Session:
     """No first fault, two failures that follow from something unseen."""
     diagnosis = stories["symptom-only"]
