@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from corpus.catalogue import Catalogue  # noqa: E402
+from corpus.head import Head  # noqa: E402
 from corpus.match import Matcher  # noqa: E402
 from corpus.record import Record, read_records  # noqa: E402
 
-ORDER = ("failure", "class", "wrapper")
+ORDER = ("failure", "class", "broad", "wrapper")
 FRAMES = 2
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|StopIteration)\b(?::|$)"
@@ -87,11 +88,15 @@ def records_of(literal: str) -> list[Record]:
 def count(reports: Sequence[Report], catalogue: Catalogue) -> Iterator[Counted]:
     """Match the deciding line of each report against all entries, drafts left out."""
     heads = {key: head for key, head in catalogue.heads.items() if head.status == "verified"}
-    matcher = Matcher(heads.values(), catalogue.literals)
+    matcher = Matcher(heads.values(), catalogue.literals, with_broad=True)
     for report in reports:
         hits = matcher.resolve(matcher.scan_records(records_of(report.literal))).hits
-        found = {(hit.entry, heads[hit.entry].kind) for hit in hits}
+        found = {(hit.entry, _kind(heads[hit.entry])) for hit in hits}
         yield Counted(report, tuple(sorted(found, key=lambda pair: (ORDER.index(pair[1]), pair[0]))))
+
+
+def _kind(head: Head) -> str:
+    return "broad" if head.broad else head.kind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         covered = sum(item.is_covered for item in counted)
         failures = sum(item.kind == "failure" for item in counted)
-        print(f"{path.name}: {len(counted)} reports, entry on {covered}, failure entry on {failures}")
+        broad = sum(item.kind == "broad" for item in counted)
+        print(
+            f"{path.name}: {len(counted)} reports, entry on {covered}, failure entry on {failures}, "
+            f"only the shape known of {broad}"
+        )
         for item in counted:
             if options.all or (options.missing and not item.is_covered):
                 names = ", ".join(f"{entry} ({kind})" for entry, kind in item.entries) or "-"

@@ -146,6 +146,8 @@ class FindingBuilder:
             return _why_set_aside(event, place)
         if group.head is not None and event.hit is not None:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
+            if group.head.broad:
+                facts.append("no entry knows the message itself, only its shape")
         elif event.episode is not None:
             facts.append(f"{place} is the first error of its block, and no entry covers it")
         facts += event.notes
