@@ -74,7 +74,7 @@ def read_ledger(path: Path) -> list[Report]:
 
 
 def records_of(literal: str) -> list[Record]:
-    """The deciding lines as records; an exception stands below the traceback that every log has above it."""
+    """The deciding lines as records; an exception stands below the traceback, a panic of Go above the stack, that every log has."""
     lines = [line.strip() for line in literal.replace("\\n", "\n").splitlines()]
     records = [record for at, line in enumerate(lines, FRAMES + 1) for record in read_records(line.encode(), at)]
     if any(_EXCEPTION.match(record.message) for record in records):
@@ -82,6 +82,9 @@ def records_of(literal: str) -> list[Record]:
         header = ["Traceback (most recent call last):", '  File "train.py", line 10, in main']
         above = [record for at, line in enumerate(header, 1) for record in read_records((prefix + line).encode(), at)]
         records = above + records
+    if any(record.message.startswith("panic: ") for record in records):
+        last = records[-1].number
+        records += [record for record in read_records(b"goroutine 1 [running]:", last + 2)]
     return records
 
 

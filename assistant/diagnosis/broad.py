@@ -16,6 +16,8 @@ from assistant.diagnosis.reading import Run
 from corpus.match import Hit, Matcher
 from corpus.record import Record
 
+REACH = 400
+"""Lines before and after a fault in which its context is looked for: as far as a signature may ask."""
 NO_TEXT = -1
 """The text of a broad hit is none of those that the scan counts."""
 
@@ -29,7 +31,7 @@ def name_broadly(run: Run, ordered: Ordered) -> None:
         return
     matcher = Matcher(heads, with_broad=True)
     for group in bare:
-        hit = _hit_on(group.first, matcher)
+        hit = _hit_on(run, group.first, matcher)
         if hit is None:
             continue
         head = run.catalogue.heads[hit.entry]
@@ -43,10 +45,11 @@ def _is_bare(group: Group) -> bool:
     return group.head is None and episode is not None and not episode.carrier and episode.kind != "teardown"
 
 
-def _hit_on(event: Event, matcher: Matcher) -> Hit | None:
-    """The broad hit on an event's own line; its context has to stand in the same block."""
+def _hit_on(run: Run, event: Event, matcher: Matcher) -> Hit | None:
+    """The broad hit on an event's own line; the lines around it hold the context that it asks for."""
     block: Sequence[Record] = event.episode.lines if event.episode is not None else ()
-    records = {id(record): record for record in (*block, event.record)}
+    around = run.around(event.source, event.line - REACH, event.line + REACH)
+    records = {id(record): record for record in (*around, *block, event.record)}
     found = matcher.scan_records(records.values(), event.source)
     hits = [hit for hit in matcher.resolve(found).hits if hit.record is event.record]
     return replace(hits[0], atom=NO_TEXT) if hits else None
