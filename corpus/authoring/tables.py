@@ -41,7 +41,19 @@ def _escaped(cell: str) -> str:
 
 def coverage(files: CorpusFiles) -> str:
     """Entries, signatures and logs of each family."""
-    header = ("family", "entries", "full", "brief", "class", "broad", "wrapper", "draft", "signatures", "firing", "quiet")
+    header = (
+        "family",
+        "entries",
+        "full",
+        "brief",
+        "class",
+        "broad",
+        "wrapper",
+        "draft",
+        "signatures",
+        "firing",
+        "quiet",
+    )
     live = [entry for entry in files.entries if entry.status != "retired"]
     families = list(dict.fromkeys([*FAMILIES, *(entry.family for entry in live)]))
     rows = [(name, *_counts([entry for entry in live if entry.family == name])) for name in families]

@@ -24,7 +24,9 @@ CATALOGUE = catalogue_of(
     head("errno", signature("No space left on device"), kind="class"),
     head("failed", signature("ChildFailedError"), kind="wrapper", role="downstream"),
     head("rule", signature("{exc:name}: {what:any} must be {rule:name}"), kind="class", broad=True),
-    head("go", signature("panic: {what:name}", requires=(context("goroutine {n:int} [", 9),)), kind="class", broad=True),
+    head(
+        "go", signature("panic: {what:name}", requires=(context("goroutine {n:int} [", 9),)), kind="class", broad=True
+    ),
     head("sketch", signature("a thing nobody has proven"), status="draft"),
 )
 

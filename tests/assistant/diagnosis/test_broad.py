@@ -123,7 +123,9 @@ def test_it_is_no_near_miss(tmp_path: Path) -> None:
 
 
 NATIVE = (
-    head("go", signature("panic: {what:name}", requires=(context("goroutine {n:int} [", 40),)), kind="class", broad=True),
+    head(
+        "go", signature("panic: {what:name}", requires=(context("goroutine {n:int} [", 40),)), kind="class", broad=True
+    ),
     head("rust", signature("thread '{thread:any}' panicked at {place:path}"), kind="class", broad=True),
     head("java", signature('Exception in thread "{thread:any}" {exc:name}'), kind="class", broad=True),
     head("cmake", signature("CMake Error at {file:path}:{line:int} ({command:name})"), kind="class", broad=True),
