@@ -36,6 +36,7 @@ def entry_ref(head: Head) -> EntryRef:
     return EntryRef(
         id=head.id, title=head.title, family=head.family, kind=head.kind, severity=head.severity,  # type: ignore[arg-type]
         scope=head.scope, restart=head.restart, status=head.status, reviewed=head.reviewed,  # type: ignore[arg-type]
+        broad=head.broad,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.diagnosis.control import compare_runs
 from assistant.diagnosis.pipeline import diagnose
 from assistant.verdict import Diagnosis
 from tests.heads import catalogue_of, context, head, signature
@@ -49,6 +50,7 @@ def test_the_shape_of_an_uncovered_exception_classifies_it(tmp_path: Path) -> No
     found = read(tmp_path, STEPS + BLOCK + RULE)
     assert (found.status, entry_of(found)) == ("classified", "value-rule")
     assert found.initiating is not None and found.initiating.strength == "classified"
+    assert found.initiating.entry is not None and found.initiating.entry.broad
     evidence = found.initiating.evidence[0]
     assert (evidence.line, evidence.captures["rule"], evidence.captures["exc"]) == (13, "positive", "ValueError")
     assert "only its shape" in found.initiating.because
@@ -157,3 +159,19 @@ def test_a_panic_without_its_stack_keeps_its_place_and_no_name(tmp_path: Path) -
 def test_a_thread_that_panicked_in_a_server_that_lives_on_is_no_first_fault(tmp_path: Path) -> None:
     lines = "thread 'worker-3' panicked at src/server.rs:418:60:\nvalue is none\n"
     assert read(tmp_path, STEPS + lines + MORE, *NATIVE).status == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome"),
+    [
+        (STEPS + BLOCK + RULE, "repeats"),
+        (STEPS + BLOCK + "ValueError: `num_beams` must be positive\n", "undecided"),
+        (STEPS + BLOCK + RULE + MORE, "repeats"),
+    ],
+    ids=["same message", "another message of this shape", "the same message, outlived"],
+)
+def test_two_faults_of_one_shape_are_two_faults(tmp_path: Path, after: str, outcome: str) -> None:
+    first, second = read(tmp_path, STEPS + BLOCK + RULE), read(tmp_path, after)
+    catalogue = catalogue_of(*PLAIN, BROAD, LONGER)
+    found = compare_runs(first, second, catalogue, before_paths=["a"], after_paths=["b"], changed="fix")
+    assert found.outcome == outcome, found.because
