@@ -129,7 +129,9 @@ def propose(
     from index.verify import Verified, verify_candidates
 
     catalogue = retriever.catalogue
-    results = {result.entry: result for result in retriever.search(text, k=PROPOSED, dense="always")}
+    found_by_meaning = retriever.search(text, k=PROPOSED, dense="always")
+    # The shape of a message was asked for before; that of another one is no place to look.
+    results = {result.entry: result for result in found_by_meaning if not catalogue.heads[result.entry].broad}
     literal = {candidate.entry.id: candidate for candidate in known}
     entries = [*results, *(entry for entry in literal if entry not in results)]
     tried: dict[str, Verified | Near] = {}

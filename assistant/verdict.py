@@ -64,6 +64,8 @@ class EntryRef(Part):
     status: EntryStatus = "verified"
     reviewed: str | None = None
     """ISO date of the last review."""
+    broad: bool = False
+    """True for a class that knows only the shape of a message: two different faults may have it."""
 
 
 class Line(Part):

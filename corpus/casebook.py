@@ -88,7 +88,7 @@ class EntryCases:
         """Compile the signatures of one entry."""
         head = head_of(entry)
         live = head._replace(status="draft") if head.status == "retired" else head
-        return cls(entry, live, Matcher([live], with_candidates=True))
+        return cls(entry, live, Matcher([live], with_candidates=True, with_broad=True))
 
     def run(self, case: LogCase) -> Failure | None:
         """Try one log of the entry; None when it fires exactly what it names."""
@@ -113,7 +113,7 @@ class EntryCases:
         signature = self._signature(name)
         if signature is None:
             return False
-        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True)
+        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True, with_broad=True)
         return bool(_resolve(matcher, records))
 
     def _explain(self, name: str, records: Sequence[Record]) -> str:
@@ -121,7 +121,7 @@ class EntryCases:
         signature = self._signature(name)
         if signature is None:
             return f"{name}: no signature has this name"
-        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True)
+        matcher = Matcher([self.head._replace(signatures=(signature,))], with_candidates=True, with_broad=True)
         unmet = matcher.resolve(matcher.scan_records(records), progress={0: progress_lines(records)}).unmet
         if unmet:
             return f"{name}: line {unmet[0].record.number} matches, but {unmet[0].reason}"
@@ -169,14 +169,20 @@ class Gallery:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = [entry for entry in entries if entry.status != "retired"]
-        self.matcher = Matcher(head_of(entry) for entry in self.entries)
+        heads = [head_of(entry) for entry in self.entries]
+        self.matcher = Matcher(heads)
+        self.with_broad = Matcher(heads, with_broad=True)
 
     def run_pairs(self, ids: Iterable[str] = ()) -> Iterator[Failure]:
-        """Uninvited hits on the logs of all entries; with `ids`, those that touch one of these."""
+        """Uninvited hits on the logs of all entries; with `ids`, those that touch one of these.
+
+        Broad classes give way to whatever else stands on a line: they are no guests, and on what they fire everybody is welcome.
+        """
         chosen = set(ids)
         for entry in self.entries:
             for case in entry.log:
-                yield from self._run_pair(entry, case, chosen)
+                if not (entry.broad and case.fires):
+                    yield from self._run_pair(entry, case, chosen)
 
     def _run_pair(self, entry: Entry, case: LogCase, chosen: set[str]) -> Iterator[Failure]:
         by_entry: dict[str, list[Hit]] = defaultdict(list)
@@ -196,7 +202,7 @@ class Gallery:
         """Everything that fires on logs of runs that went well."""
         for path in paths:
             records = records_of(path.read_text(encoding="utf-8", errors="replace"))
-            for hit in _resolve(self.matcher, records):
+            for hit in _resolve(self.with_broad, records):
                 details = (f"line {hit.record.number}: {hit.record.raw[:160]}",)
                 yield Failure(hit.entry, path.name, f"`{hit.signature}` fires on a healthy log", details)
 

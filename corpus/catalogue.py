@@ -25,7 +25,7 @@ from corpus.head import HARMLESS_NAME, HarmlessHead, Head, head_data, head_from,
 from corpus.signature import fixed_parts, scan_literal
 
 COMPILED_NAME = "_compiled.jsonl"
-COMPILED_FORM = 4
+COMPILED_FORM = 5
 """Version of the compiled form; a change makes old caches useless, not wrong."""
 SHARED_BY = 4
 """A fixed part that this many signatures share tells them apart badly."""
@@ -236,7 +236,8 @@ def signature_texts(heads: Iterable[dict[str, Any]]) -> tuple[set[str], set[str]
     texts: set[str] = set()
     aligned: set[str] = set()
     for head in heads:
-        for item in head["signatures"]:
+        # No scan looks for a broad class; its everyday words are not to weigh on the choice for the others.
+        for item in head["signatures"] if not head["broad"] else ():
             signature = signature_from(item)
             texts.update(signature.all_texts())
             if signature.aligned:

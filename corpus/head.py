@@ -89,6 +89,8 @@ class Head(NamedTuple):
     """True for class entries that only say how a process ended (a signal, an exit code)."""
     announces: bool
     """True for notices of an end to come, which further steps do not refute."""
+    broad: bool = False
+    """True for classes that only know the shape of a message: no scan looks for them, and every other entry beats them."""
 
     @property
     def only_slows(self) -> bool:
@@ -97,8 +99,8 @@ class Head(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """0 for a failure, 1 for a class, 2 for a wrapper: who explains more."""
-        return ("failure", "class", "wrapper").index(self.kind)
+        """0 for a failure, 1 for a class, 2 for a wrapper, 3 for a broad class: who explains more."""
+        return 3 if self.broad else ("failure", "class", "wrapper").index(self.kind)
 
 
 def head_data(body: dict[str, Any]) -> dict[str, Any]:
@@ -114,6 +116,7 @@ def head_data(body: dict[str, Any]) -> dict[str, Any]:
     data["slows"] = bool(SLOWING_TAGS.intersection(body.get("tags", [])))
     data["ends"] = body["kind"] == "class" and bool(ENDING_TAGS.intersection(body.get("tags", [])))
     data["announces"] = bool(NOTICE_TAGS.intersection(body.get("tags", [])))
+    data["broad"] = bool(body.get("broad", False))
     data["signatures"] = [_signature_data(signature) for signature in body.get("signature", [])]
     return data
 

@@ -4,7 +4,8 @@ Two steps. `Matcher.verify` runs the compiled pattern of each candidate text
 (atom) on one record. `Matcher.resolve` turns the atoms found in all sources
 into hits of signatures: messages of several lines, required and excluding
 context, repetition, all-clear lines, and containment (a longer match hides the
-shorter one inside it; a failure hides a class on the same record).
+shorter one inside it; a failure hides a class on the same record, and every
+entry a broad class).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from corpus.catalogue import choose_literals
 from corpus.head import SCAN_MIN_LITERAL, ContextHead, Head, SignatureHead
 from corpus.record import Record
-from corpus.signature import Capture, Pattern
+from corpus.signature import Capture, Pattern, fixed_parts
 
 COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
 """Captures that count faults: a hit that counts none is no hit."""
@@ -78,13 +79,19 @@ class Matcher:
     """All signature texts of a set of heads, compiled lazily."""
 
     def __init__(
-        self, heads: Iterable[Head], literals: Mapping[str, str] | None = None, *, with_candidates: bool = False
+        self,
+        heads: Iterable[Head],
+        literals: Mapping[str, str] | None = None,
+        *,
+        with_candidates: bool = False,
+        with_broad: bool = False,
     ) -> None:
         """Take the heads to match; `literals` are the catalogue's precomputed scan literals.
 
-        With `with_candidates` the signatures of tier `candidate` match as well.
+        With `with_candidates` the signatures of tier `candidate` match as well,
+        with `with_broad` those of broad classes, whose words are too common for a scan.
         """
-        self.heads = {head.id: head for head in heads if head.status != "retired"}
+        self.heads = {head.id: head for head in heads if head.status != "retired" and (with_broad or not head.broad)}
         self._signatures: list[tuple[Head, SignatureHead]] = [
             (head, signature)
             for head in self.heads.values()
@@ -320,6 +327,8 @@ def _beats(strong: Hit, weak: Hit, heads: Mapping[str, Head]) -> bool:
     if strong.entry == weak.entry:
         return False
     first, second = heads[strong.entry], heads[weak.entry]
+    if first.broad or second.broad:
+        return not first.broad or (second.broad and _worth(strong, first) > _worth(weak, second))
     if first.kind == "failure" and second.kind == "class":
         return True
     if first.kind == "class" and second.kind == "failure":
@@ -332,3 +341,10 @@ def _beats(strong: Hit, weak: Hit, heads: Mapping[str, Head]) -> bool:
         return False
     overlap = strong.start < weak.end and weak.start < strong.end
     return overlap and first.rank < second.rank
+
+
+def _worth(hit: Hit, head: Head) -> tuple[int, int, str]:
+    """How much a broad hit says: by its fixed text, then by how early that ends; never equal for two entries."""
+    text = next(signature.texts[0] for signature in head.signatures if signature.name == hit.signature)
+    letters = sum(not char.isspace() for part in fixed_parts(text) for char in part)
+    return letters, -hit.end, hit.entry

@@ -239,6 +239,8 @@ class Entry(Table):
     family: Text
     component: Text
     kind: Kind
+    broad: bool = False
+    """Class entries: it names the shape of a message, and gives way to every other entry on the line."""
     status: Status
     replaced_by: EntryId | None = None
     depth: Depth
@@ -272,6 +274,12 @@ class Entry(Table):
     faq: tuple[Faq, ...] = ()
     reference: tuple[Reference, ...] = ()
     log: tuple[LogCase, ...] = ()
+
+    @model_validator(mode="after")
+    def _broad_is_a_class(self) -> Entry:
+        if self.broad and self.kind != "class":
+            raise ValueError("only an entry of kind class is broad")
+        return self
 
 
 class Collect(Table):

@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from corpus.catalogue import Catalogue  # noqa: E402
+from corpus.head import Head  # noqa: E402
 from corpus.match import Matcher  # noqa: E402
 from corpus.record import Record, read_records  # noqa: E402
 
-ORDER = ("failure", "class", "wrapper")
+ORDER = ("failure", "class", "broad", "wrapper")
 FRAMES = 2
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout)|StopIteration)\b(?::|$)"
@@ -73,7 +74,7 @@ def read_ledger(path: Path) -> list[Report]:
 
 
 def records_of(literal: str) -> list[Record]:
-    """The deciding lines as records; an exception stands below the traceback that every log has above it."""
+    """The deciding lines as records; an exception stands below the traceback, a panic of Go above the stack, that every log has."""
     lines = [line.strip() for line in literal.replace("\\n", "\n").splitlines()]
     records = [record for at, line in enumerate(lines, FRAMES + 1) for record in read_records(line.encode(), at)]
     if any(_EXCEPTION.match(record.message) for record in records):
@@ -81,17 +82,24 @@ def records_of(literal: str) -> list[Record]:
         header = ["Traceback (most recent call last):", '  File "train.py", line 10, in main']
         above = [record for at, line in enumerate(header, 1) for record in read_records((prefix + line).encode(), at)]
         records = above + records
+    if any(record.message.startswith("panic: ") for record in records):
+        last = records[-1].number
+        records += [record for record in read_records(b"goroutine 1 [running]:", last + 2)]
     return records
 
 
 def count(reports: Sequence[Report], catalogue: Catalogue) -> Iterator[Counted]:
     """Match the deciding line of each report against all entries, drafts left out."""
     heads = {key: head for key, head in catalogue.heads.items() if head.status == "verified"}
-    matcher = Matcher(heads.values(), catalogue.literals)
+    matcher = Matcher(heads.values(), catalogue.literals, with_broad=True)
     for report in reports:
         hits = matcher.resolve(matcher.scan_records(records_of(report.literal))).hits
-        found = {(hit.entry, heads[hit.entry].kind) for hit in hits}
+        found = {(hit.entry, _kind(heads[hit.entry])) for hit in hits}
         yield Counted(report, tuple(sorted(found, key=lambda pair: (ORDER.index(pair[1]), pair[0]))))
+
+
+def _kind(head: Head) -> str:
+    return "broad" if head.broad else head.kind
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         covered = sum(item.is_covered for item in counted)
         failures = sum(item.kind == "failure" for item in counted)
-        print(f"{path.name}: {len(counted)} reports, entry on {covered}, failure entry on {failures}")
+        broad = sum(item.kind == "broad" for item in counted)
+        print(
+            f"{path.name}: {len(counted)} reports, entry on {covered}, failure entry on {failures}, "
+            f"only the shape known of {broad}"
+        )
         for item in counted:
             if options.all or (options.missing and not item.is_covered):
                 names = ", ".join(f"{entry} ({kind})" for entry, kind in item.entries) or "-"

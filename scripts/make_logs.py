@@ -158,7 +158,9 @@ def corpus_texts() -> list[str]:
     from corpus.catalogue import Catalogue
 
     heads = Catalogue.load().heads.values()
-    scanned = (signature for head in heads for signature in head.signatures if signature.tier == "scan")
+    scanned = (
+        signature for head in heads if not head.broad for signature in head.signatures if signature.tier == "scan"
+    )
     return sorted({text for signature in scanned for text in signature.texts[:1]})
 
 

@@ -33,6 +33,7 @@ def head(entry: str, *signatures: SignatureHead, **changes: Any) -> Head:
         "replaced_by": None, "slows": False,
         "ends": False,
         "announces": False,
+        "broad": False,
     }  # fmt: skip
     return Head(id=entry, signatures=signatures, **{**values, **changes})
 

@@ -158,12 +158,18 @@ def _another(first: Finding, before: Diagnosis, after: Diagnosis) -> _Judged:
 
 
 def _same(first: Finding, other: Finding) -> bool:
-    """The same entry; where none covers the line, the same template."""
-    if first.entry is not None or other.entry is not None:
-        return first.entry is not None and other.entry is not None and first.entry.id == other.entry.id
+    """The same entry; where none knows the message itself, the same template."""
+    ours, theirs = _known(first), _known(other)
+    if ours is not None or theirs is not None:
+        return ours == theirs
     if not first.evidence or not other.evidence:
         return False
     return template_of(first.evidence[0].text) == template_of(other.evidence[0].text)
+
+
+def _known(finding: Finding) -> str | None:
+    """The entry that knows the message; many faults have one shape, so a broad class tells none from another."""
+    return finding.entry.id if finding.entry is not None and not finding.entry.broad else None
 
 
 def _went_past(before: Diagnosis, after: Diagnosis) -> bool:

@@ -36,6 +36,7 @@ def entry_ref(head: Head) -> EntryRef:
     return EntryRef(
         id=head.id, title=head.title, family=head.family, kind=head.kind, severity=head.severity,  # type: ignore[arg-type]
         scope=head.scope, restart=head.restart, status=head.status, reviewed=head.reviewed,  # type: ignore[arg-type]
+        broad=head.broad,
     )  # fmt: skip
 
 
@@ -146,6 +147,8 @@ class FindingBuilder:
             return _why_set_aside(event, place)
         if group.head is not None and event.hit is not None:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
+            if group.head.broad:
+                facts.append("no entry knows the message itself, only its shape")
         elif event.episode is not None:
             facts.append(f"{place} is the first error of its block, and no entry covers it")
         facts += event.notes

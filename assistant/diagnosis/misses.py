@@ -27,7 +27,7 @@ def near_misses(run: Run, facts: Facts, builder: FindingBuilder, limit: int) -> 
 
     found: list[tuple[float, NearMiss]] = []
     places = _telling_lines(run, facts)
-    index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper")
+    index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper" and not head.broad)
     heads = run.catalogue.heads
     # A line that a failure or a wrapper has is known: the exit code of a worker is not nearly another one's.
     known = {(hit.source, hit.record.number) for hit in facts.resolution.hits if heads[hit.entry].kind != "class"}
@@ -84,13 +84,18 @@ def unexplained(run: Run, ordered: Ordered, builder: FindingBuilder) -> tuple[Un
     # Error lines below a known first fault are its noise; an exception of its own is not.
     followers = [group for group in ordered.downstream if not groups or group.tier < Tier.ERROR_LINE]
     groups += [*ordered.independent, *followers]
-    observed = [group for group in groups if group.head is None and group.first.episode is not None][:MAX_EXCERPTS]
+    observed = [group for group in groups if _is_open(group)][:MAX_EXCERPTS]
     if not observed:
         return ()
     from index.nearmiss import NearMissIndex
 
-    index = NearMissIndex(run.catalogue.heads.values())
+    index = NearMissIndex(head for head in run.catalogue.heads.values() if not head.broad)
     return tuple(_excerpt(run, group, builder, index) for group in observed)
+
+
+def _is_open(group: Group) -> bool:
+    """Whether no entry knows the message itself; a broad class only knows its shape."""
+    return (group.head is None or group.head.broad) and group.first.episode is not None
 
 
 def _excerpt(run: Run, group: Group, builder: FindingBuilder, index: NearMissIndex) -> Unexplained:

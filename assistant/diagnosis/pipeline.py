@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from assistant.diagnosis.attribution import attribute, order_is_open
+from assistant.diagnosis.broad import name_broadly
 from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
@@ -187,6 +188,9 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
         ordered.initiating = None
+    name_broadly(run, ordered)
+    if status == "unexplained":
+        status = decide_status(facts.progress, ordered)
     builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None

@@ -55,9 +55,10 @@ _CARRIED = re.compile(
 )
 _FATAL = re.compile(
     r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
+    r"|^thread '[^']{0,80}'(?: \(\d{1,9}\))? panicked at |^Exception in thread \""
 )
 _ERROR = re.compile(
-    r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?\s?: |^(?:Error|Fatal) [a-z]|^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
+    r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?\s?: |^(?:Error|Fatal) [a-z]|^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^CMake Error|^docker: Error response from daemon: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
 )
 _ADVICE = re.compile(
     r"^(?:Consider|Please|For debugging|Compile with|To enable|To turn off|If you|Hint|Note|You can|See |Try )|may be caused by|can be caused by|error_file:|^\s*time\s+:|If reserved memory is"

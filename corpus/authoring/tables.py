@@ -41,7 +41,19 @@ def _escaped(cell: str) -> str:
 
 def coverage(files: CorpusFiles) -> str:
     """Entries, signatures and logs of each family."""
-    header = ("family", "entries", "full", "brief", "class", "wrapper", "draft", "signatures", "firing", "quiet")
+    header = (
+        "family",
+        "entries",
+        "full",
+        "brief",
+        "class",
+        "broad",
+        "wrapper",
+        "draft",
+        "signatures",
+        "firing",
+        "quiet",
+    )
     live = [entry for entry in files.entries if entry.status != "retired"]
     families = list(dict.fromkeys([*FAMILIES, *(entry.family for entry in live)]))
     rows = [(name, *_counts([entry for entry in live if entry.family == name])) for name in families]
@@ -57,7 +69,8 @@ def _counts(entries: Sequence[Entry]) -> tuple[int, ...]:
         len(entries),
         sum(entry.depth == "full" for entry in failures),
         sum(entry.depth == "brief" for entry in failures),
-        sum(entry.kind == "class" for entry in entries),
+        sum(entry.kind == "class" and not entry.broad for entry in entries),
+        sum(entry.broad for entry in entries),
         sum(entry.kind == "wrapper" for entry in entries),
         sum(entry.status == "draft" for entry in entries),
         sum(len(entry.signature) for entry in entries),

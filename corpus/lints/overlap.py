@@ -48,8 +48,8 @@ def _example(part: Part) -> str:
 def _placed(knowledge: Knowledge) -> list[Placed]:
     found = []
     for file in knowledge.files.entry_files:
-        if file.value.status == "retired":
-            continue
+        if file.value.status == "retired" or file.value.broad:
+            continue  # a broad class loses every line that another entry has, so nothing is left to decide
         for index, signature in signatures(file):
             if signature.text is not None:
                 alternatives = parsed(signature.text)

@@ -91,7 +91,12 @@ def long_enough(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
     mend="quote the part that names the component or the condition.",
 )
 def distinctive(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
-    """At least one fixed word is not an everyday one; several together may do for a whole phrase."""
+    """At least one fixed word is not an everyday one; several together may do for a whole phrase.
+
+    A broad class is made of such words, and is asked only about the deciding line of a block that nothing else covers.
+    """
+    if file.value.broad:
+        return
     for where, signature, text in _first_texts(file):
         found = split_words(" ".join(fixed(text)))
         is_backed = bool(signature.requires) or signature.tier == "candidate"
@@ -106,7 +111,9 @@ def distinctive(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
     mend="make one fixed part longer, for example by a typed placeholder in place of `{any}`.",
 )
 def scan_literal_is_rare(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
-    """The longest fixed part by which the scan finds the text is rare enough."""
+    """The longest fixed part by which the scan finds the text is rare enough; for a broad class it never looks."""
+    if file.value.broad:
+        return
     for where, signature, text in _parsed_texts(file):
         found = split_words(" ".join(fixed(text)))
         is_reported = not _is_long_enough(signature, text) or all(is_everyday(word) for word in found)

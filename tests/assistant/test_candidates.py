@@ -27,7 +27,11 @@ SHORT = body("short", "Short", "ECONNWEIRD {peer:int}", signature=[
     {"name": "line-0", "text": "odd peer {peer:int}", "tier": "candidate", "source": [{"spec": "test"}]},
 ])  # fmt: skip
 CLASS = body("python-error", "A RuntimeError", "RuntimeError: stop here now", kind="class")
-CATALOGUE = catalogue_of(BUS, MEMORY, DISK, SLOW, SHORT, CLASS, families=(FAMILY,))
+BROAD = body(
+    "rule", "A value breaks a rule", "{exc:name}: {what:any} must be {rule:name}", kind="class", broad=True,
+    asks=["a value of a sampler must be positive and was not"],
+)  # fmt: skip
+CATALOGUE = catalogue_of(BUS, MEMORY, DISK, SLOW, SHORT, CLASS, BROAD, families=(FAMILY,))
 
 UNKNOWN = """\
 2026-05-11 02:14:51 INFO step 120 loss 2.1
@@ -68,6 +72,21 @@ def outcome(tmp_path: Path) -> Callable[[str], Outcome]:
 
 def never(_: Catalogue) -> Retriever | None:
     raise AssertionError("no index was to be opened")
+
+
+def test_what_only_a_broad_class_knows_is_asked_for_as_well(
+    outcome: Callable[[str], Outcome], retriever: Retriever
+) -> None:
+    before = outcome(
+        UNKNOWN.replace("the memory clock of GPU 3 was lowered", "the memory clock of GPU 3 must be higher")
+    )
+    assert before.diagnosis.status == "classified"
+    diagnosis = with_candidates(before, "auto", lambda _: retriever)
+    named = [candidate.entry.id for item in diagnosis.unexplained for candidate in item.candidates]
+    assert named[0] == "dram-slow"
+    assert "rule" not in named
+    # A question about the rule is answered by it all the same.
+    assert retriever.search("a value of a sampler must be positive and was not", dense="always")[0].entry == "rule"
 
 
 def test_an_unexplained_excerpt_gets_candidates(outcome: Callable[[str], Outcome], retriever: Retriever) -> None:

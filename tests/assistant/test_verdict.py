@@ -19,7 +19,7 @@ KEYS = {
     "NewLine": "line count lines",
     "Finding": "id role strength set_aside entry owner attempt because refuted_by explained_by onset ranks hosts count evidence "
     "checks fix verify",
-    "EntryRef": "id title family kind severity scope restart status reviewed",
+    "EntryRef": "id title family kind severity scope restart status reviewed broad",
     "Line": "source line text rank host time time_inherited",
     "EvidenceLine": "source line text rank host time time_inherited signature captures",
     "CorpusInfo": "digest entries overlays",

@@ -123,3 +123,17 @@ def test_a_thousand_entries_are_linted_in_seconds(good: Path) -> None:
     report = lint_corpus(good, bash=False)
     assert report.entries == 1003
     assert time.process_time() - start < 60
+
+
+def test_a_broad_class_may_be_made_of_everyday_words(good: Path, edit: Callable[[Path, str, str], None]) -> None:
+    """No scan looks for it, so its words cost nothing; what is too short is still too short."""
+    disk = good / "entries/host-os/disk-class.toml"
+    text = disk.read_text(encoding="utf-8")
+    old = tomllib.loads(text)["signature"][0]["text"]
+    words = "error while reading the file"
+    disk.write_text(text.replace(old, words), encoding="utf-8")
+    assert "C203" in {problem.code for problem in lint(good)}
+    edit(disk, 'kind = "class"', 'kind = "class"\nbroad = true')
+    assert "C203" not in {problem.code for problem in lint(good)}
+    disk.write_text(text.replace(old, "error").replace('kind = "class"', 'kind = "class"\nbroad = true'), "utf-8")
+    assert "C202" in {problem.code for problem in lint(good)}

@@ -165,3 +165,26 @@ def test_padded_columns_are_found_by_a_word() -> None:
 )
 def test_escaped_spellings(line: str) -> None:
     assert fired(Matcher([head("open", signature('cannot open "{name}" for writing'))]), line) == [("open", 0, 1)]
+
+
+BROAD = head("rule", signature("{exc:name}: {what:any} must be {rule:name}"), kind="class", broad=True)
+
+
+@pytest.mark.parametrize("kind", ["failure", "class", "wrapper"])
+def test_a_broad_class_gives_way_to_every_other_entry_on_the_record(kind: str) -> None:
+    """The other one's text is shorter and lies inside: only being broad decides."""
+    other = head("other", signature("top_k must be"), kind=kind)
+    line = "ValueError: top_k must be positive"
+    assert fired(Matcher([BROAD, other], with_broad=True), line) == [("other", 0, 1)]
+    assert fired(Matcher([BROAD, other], with_broad=True), "ValueError: top_p must be positive") == [("rule", 0, 1)]
+
+
+def test_of_two_broad_classes_the_one_with_more_fixed_text_stays() -> None:
+    longer = head("divisible", signature("{exc:name}: {what:any} must be divisible by"), kind="class", broad=True)
+    line = "ValueError: 36 must be divisible by 8"
+    assert fired(Matcher([BROAD, longer], with_broad=True), line) == [("divisible", 0, 1)]
+
+
+def test_no_scan_looks_for_a_broad_class() -> None:
+    assert Matcher([BROAD]).literals == []
+    assert not fired(Matcher([BROAD], with_candidates=True), "ValueError: top_k must be positive")

@@ -200,3 +200,11 @@ k = 2
 def test_lines_are_found_in_spite_of_strings_that_look_like_toml(path: tuple[str | int, ...], line: str) -> None:
     number = LineIndex(TRICKY).line(path)
     assert TRICKY.splitlines()[number - 1].startswith(line) or line in TRICKY.splitlines()[number - 1]
+
+
+@pytest.mark.parametrize("kind", ["failure", "wrapper"])
+def test_only_a_class_is_broad(good: Path, edit: Edit, kind: str) -> None:
+    path = good / PUMP
+    edit(path, 'kind = "failure"', f'kind = "{kind}"\nbroad = true')
+    (problem,) = problems_of(path)
+    assert "only an entry of kind class is broad" in problem

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.heads import catalogue_of, head, signature
+from tests.heads import catalogue_of, context, head, signature
 from tests.scripts import load_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +23,10 @@ CATALOGUE = catalogue_of(
     head("oom", signature("CUDA out of memory. Tried to allocate {size:size}")),
     head("errno", signature("No space left on device"), kind="class"),
     head("failed", signature("ChildFailedError"), kind="wrapper", role="downstream"),
+    head("rule", signature("{exc:name}: {what:any} must be {rule:name}"), kind="class", broad=True),
+    head(
+        "go", signature("panic: {what:name}", requires=(context("goroutine {n:int} [", 9),)), kind="class", broad=True
+    ),
     head("sketch", signature("a thing nobody has proven"), status="draft"),
 )
 
@@ -36,6 +40,8 @@ CATALOGUE = catalogue_of(
         ("wrapper", "torch.elastic.ChildFailedError: x", "wrapper", True),
         ("cause", "first line\\nOSError: No space left on device", "class", True),
         ("cause", "a thing nobody has proven", None, False),
+        ("cause", "ValueError: top_k must be positive", "broad", True),
+        ("cause", "panic: send on closed channel", "broad", True),
         ("cause", "nothing known", None, False),
     ],
 )
