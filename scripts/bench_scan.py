@@ -83,7 +83,7 @@ def write_literals(path: Path) -> int:
     from corpus.match import Matcher
 
     catalogue = Catalogue.load()
-    literals = sorted({*Matcher(catalogue.heads.values(), catalogue.literals).literals, *MARKERS})
+    literals = sorted({*Matcher.of(catalogue).literals, *MARKERS})
     path.write_bytes(b"".join(literal + b"\n" for literal in literals))
     return len(literals)
 
