@@ -7,7 +7,7 @@ above 1 means that firstfault needs less than ripgrep.
 
     bench_scan.py                     a quick look: 64 MiB a case
     bench_scan.py --size full         1 GiB a case; run it alone on the machine
-    bench_scan.py --case storm        one case: base, storm, many, stdin, gz
+    bench_scan.py --case storm        one case: base, storm, many, interleaved, skewed, stdin, gz
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from make_logs import MIB, Made, corpus_texts, make_file, make_many
+from make_logs import MIB, Made, corpus_texts, make_file, make_many, make_run_of_size
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 SIZES = {"small": 64 * MIB, "medium": 256 * MIB, "full": 1024 * MIB}
-BARS = {"base": 2.0, "storm": 1.0, "many": 1.0, "stdin": None, "gz": None}
+BARS = {"base": 2.0, "storm": 1.0, "many": 1.0, "interleaved": None, "skewed": None, "stdin": None, "gz": None}
 """How many times cheaper than ripgrep each case has to be at full size."""
 RSS_BAR = 150
 
@@ -114,7 +114,10 @@ class Bench:
 
     def case(self, name: str) -> Case:
         """The commands of a case; its input is made at the first use."""
-        makers: dict[str, Callable[[], Case]] = {"gz": self._gz, "stdin": self._stdin, "many": self._many}
+        makers: dict[str, Callable[[], Case]] = {
+            "gz": self._gz, "stdin": self._stdin, "many": self._many,
+            "interleaved": lambda: self._run("interleaved"), "skewed": lambda: self._run("skewed"),
+        }  # fmt: skip
         return makers.get(name, lambda: self._plain(name))()
 
     def _file(self, kind: str) -> Made:
@@ -133,6 +136,10 @@ class Bench:
     def _many(self) -> Case:
         made = make_many(self._folder / "many", self._size, self._texts)
         return Case("many", [*self._diagnose, str(made.path)], [*self._search, str(made.path)], made)
+
+    def _run(self, kind: str) -> Case:
+        made = make_run_of_size(kind, self._folder / kind, self._size)
+        return Case(kind, [*self._diagnose, str(made.path)], [*self._search, str(made.path)], made)
 
     def _gz(self) -> Case:
         made = self._file("base")
@@ -160,7 +167,7 @@ class Result:
         bar = BARS[self.name]
         target = f">= {bar:.0f}" if bar else ""
         return (
-            f"| {self.name:5} | {self.size / MIB:6,.0f} | {self.ours:7.2f} | {self.theirs:7.2f} "
+            f"| {self.name:11} | {self.size / MIB:6,.0f} | {self.ours:7.2f} | {self.theirs:7.2f} "
             f"| {self.ratio:5.2f} | {target:4} | {self.rss:4} | {self.wall:6.2f} |"
         )
 
@@ -207,8 +214,8 @@ def main() -> None:
         version = subprocess.run([find_ripgrep(), "--version"], capture_output=True, text=True, check=True)
         print(f"{bench.literals} literals; {version.stdout.splitlines()[0]}; Python {platform.python_version()}")
         print(f"peak RSS in MiB, to stay below {RSS_BAR}")
-        print("| case  |    MiB | CPU s   | rg s    | ratio | bar  | RSS  | wall s |")
-        print("|-------|--------|---------|---------|-------|------|------|--------|")
+        print("| case        |    MiB | CPU s   | rg s    | ratio | bar  | RSS  | wall s |")
+        print("|-------------|--------|---------|---------|-------|------|------|--------|")
         for result in results:
             print(result.row())
 
