@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from assistant.diagnosis import progress
 from assistant.diagnosis.pipeline import diagnose
 from corpus.catalogue import Catalogue
 from tests.heads import HANGING_RUN
@@ -76,3 +77,16 @@ def test_the_same_seed_writes_the_same_bytes(maker: ModuleType, tmp_path: Path) 
 def test_steps_make_up_a_size(maker: ModuleType, tmp_path: Path) -> None:
     maker.make_run("interleaved", tmp_path, ranks=64, steps=maker.steps_for(1_000_000, 64))
     assert 0.9e6 < (tmp_path / "job.log").stat().st_size < 1.1e6
+
+
+def test_what_lies_around_marks_is_found_out_once_a_source(
+    maker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Lines of eight ranks a host stand out of order, so that each fault asks which steps were made before it.
+    maker.make_run("skewed", tmp_path, ranks=48, steps=6)
+    (tmp_path / "truth.json").unlink()
+    calls = []
+    original = progress._track
+    monkeypatch.setattr(progress, "_track", lambda marks: (calls.append(1), original(marks))[1])
+    diagnose([str(tmp_path)], catalogue=HANGING_RUN)
+    assert len(calls) == len(list(tmp_path.iterdir()))
