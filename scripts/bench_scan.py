@@ -48,23 +48,29 @@ class Usage:
     status: int
 
 
+# A process inherits the peak of the one that starts it, and this one has made logs: a small one starts what is measured.
+_START = """
+import json, os, subprocess, sys, time
+away = os.open(os.devnull, os.O_WRONLY)
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=away, stderr=away)
+_, status, used = os.wait4(process.pid, 0)
+wall = time.perf_counter() - began
+process.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([used.ru_utime + used.ru_stime, wall, used.ru_maxrss, process.returncode]))
+"""
+
+
 def measure(command: Sequence[str], stdin: Path | None = None) -> Usage:
     """Run a command to its end with its output thrown away."""
-    import time
-
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     # An installed program has its byte code.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with Path(os.devnull).open("rb") as nothing, Path(os.devnull).open("wb") as away:
-        source = nothing if stdin is None else stdin.open("rb")
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdin=source, stdout=away, stderr=away, cwd=ROOT, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - began
-        source.close()
-    kib = used.ru_maxrss if sys.platform != "darwin" else used.ru_maxrss // 1024
-    return Usage(used.ru_utime + used.ru_stime, wall, kib // 1024, process.returncode)
+    start = [sys.executable, "-S", "-E", "-c", _START, *command]
+    with (stdin or Path(os.devnull)).open("rb") as source:
+        done = subprocess.run(start, stdin=source, stdout=subprocess.PIPE, cwd=ROOT, env=environment, check=True)
+    cpu, wall, peak, status = json.loads(done.stdout)
+    return Usage(cpu, wall, (peak if sys.platform != "darwin" else peak // 1024) // 1024, status)
 
 
 def find_ripgrep() -> str:
