@@ -12,9 +12,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from corpus.atoms import BuiltTable, Table, Use
 from corpus.head import ContextHead, Head, SignatureHead
@@ -29,8 +28,7 @@ COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
 _CLEARED = "cleared by line "
 
 
-@dataclass(frozen=True, slots=True)
-class AtomHit:
+class AtomHit(NamedTuple):
     """One text found on one record of one source."""
 
     atom: int
@@ -41,8 +39,7 @@ class AtomHit:
     captures: dict[str, Capture]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A signature of an entry found on a record, its context fulfilled."""
 
     entry: str
@@ -55,8 +52,7 @@ class Hit:
     atom: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+class Unmet(NamedTuple):
     """A signature whose text is there but whose context is not: a near miss."""
 
     entry: str
@@ -69,8 +65,7 @@ class Unmet:
     """True when a later line says that it passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """Hits in order of source and line, and the hits that their context refused."""
 
     hits: list[Hit]
