@@ -1,10 +1,9 @@
-"""The compiled catalogue: heads of all entries at once, bodies and families per id.
+"""The catalogue: heads of all entries, bodies and families per id, each read when it is asked for.
 
 Parsing a thousand TOML files costs 0.4 s, so a diagnosis never does it: a wheel
-ships the compiled form, a checkout keeps it in a cache directory keyed by the
-files' names, sizes and times. The form is JSON lines (never pickle): the first
-line holds digest, heads, scan literals and the offsets of the bodies that
-follow, one a line. No writable cache is no error.
+ships the compiled form (`corpus.compiled`), a checkout keeps it in a cache
+directory keyed by the files' names, sizes and times. No writable cache is no
+error.
 """
 
 from __future__ import annotations
@@ -13,67 +12,180 @@ import contextlib
 import difflib
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from corpus.atoms import Table, choose_literals, signature_texts
 from corpus.cache import write_cached
+from corpus.compiled import FORM, CompiledFile, Part, write_form
 from corpus.errors import CorpusError, UnknownEntryError
-from corpus.head import HARMLESS_NAME, HarmlessHead, Head, head_data, head_from, signature_from
-from corpus.signature import fixed_parts, scan_literal
+from corpus.head import HARMLESS_NAME, HarmlessHead, Head, aliases_of, head_data, head_from
+from corpus.signature import scan_literal
+from corpus.wording import Wording
 
 COMPILED_NAME = "_compiled.jsonl"
-COMPILED_FORM = 5
-"""Version of the compiled form; a change makes old caches useless, not wrong."""
-SHARED_BY = 4
-"""A fixed part that this many signatures share tells them apart badly."""
+_SOURCES = (
+    "atoms.py", "catalogue.py", "compiled.py", "head.py", "model.py", "placeholders.py", "signature.py", "wording.py",
+)  # fmt: skip
+"""Code that decides what the compiled form holds."""
 
 
 @dataclass
 class Compiled:
-    """One compiled corpus directory in memory."""
+    """One corpus directory in memory, without the tables of a compiled file."""
 
     digest: str
     heads: list[Head]
-    literals: dict[str, str]
+    literals: Mapping[str, str]
     data: bytes
     offsets: dict[str, list[int]]
-    harmless: list[HarmlessHead] = field(default_factory=list)
+    harmless: Sequence[HarmlessHead] = field(default_factory=list)
+    table: Table | None = None
+    wording: Wording | None = None
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Ids of the entries."""
+        return [head.id for head in self.heads]
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Ids by alias."""
+        return aliases_of(self.heads)
+
+    @property
+    def broad(self) -> Sequence[int]:
+        """Numbers of the broad classes."""
+        return [number for number, head in enumerate(self.heads) if head.broad]
+
+    def head(self, index: int) -> Head:
+        """The head of the entry of this number."""
+        return self.heads[index]
+
+    def all_heads(self) -> Sequence[Head]:
+        """The heads of all entries, by number."""
+        return self.heads
+
+    def body(self, key: str) -> dict[str, Any] | None:
+        """An entry or a family."""
+        if key not in self.offsets:
+            return None
+        start, size = self.offsets[key]
+        value: dict[str, Any] = json.loads(self.data[start : start + size])
+        return value
+
+
+class Heads(Mapping[str, Head]):
+    """The heads of all entries by id; read one by one, or all at once when all are looked at."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Layer the parts: a later one's entry takes the place of an earlier one's."""
+        self._parts = parts
+        self._places: dict[str, tuple[int, int]] = {}
+        self.overridden: list[str] = []
+        """Ids that stand in several parts."""
+        for number, part in enumerate(parts):
+            if number:
+                self.overridden += [entry for entry in part.ids if entry in self._places]
+            self._places.update({entry: (number, index) for index, entry in enumerate(part.ids)})
+
+    def __getitem__(self, entry: str) -> Head:
+        number, index = self._places[entry]
+        return self._parts[number].head(index)
+
+    def __contains__(self, entry: object) -> bool:
+        return entry in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def values(self) -> ValuesView[Head]:
+        """All heads, in order of the ids."""
+        return _HeadValues(self)
+
+    def items(self) -> ItemsView[str, Head]:
+        """Pairs of id and head."""
+        return _HeadItems(self)
+
+    def every(self) -> list[Head]:
+        """All heads, read together."""
+        parts = [part.all_heads() for part in self._parts]
+        return [parts[number][index] for number, index in self._places.values()]
+
+
+class _HeadValues(ValuesView[Head]):
+    _mapping: Heads
+
+    def __iter__(self) -> Iterator[Head]:
+        return iter(self._mapping.every())
+
+
+class _HeadItems(ItemsView[str, Head]):
+    _mapping: Heads
+
+    def __iter__(self) -> Iterator[tuple[str, Head]]:
+        return iter(zip(self._mapping, self._mapping.every(), strict=True))
 
 
 @dataclass
 class Catalogue:
     """All entries that a diagnosis may use; later directories override earlier ones."""
 
-    parts: list[Compiled]
+    parts: Sequence[Part]
     overlays: tuple[str, ...] = ()
-    heads: dict[str, Head] = field(default_factory=dict)
-    literals: dict[str, str] = field(default_factory=dict)
-    """Scan literal of every signature text."""
-    _aliases: dict[str, str] = field(default_factory=dict)
-    overridden: tuple[str, ...] = ()
-    harmless: tuple[HarmlessHead, ...] = ()
-    """Lines that look like errors and are none; a later directory replaces those of the same text."""
     cache_dir: Path | None = None
     """Where compiled forms of this knowledge may be kept."""
 
-    def __post_init__(self) -> None:
-        overridden = []
-        harmless: dict[str, HarmlessHead] = {}
-        for part in self.parts:
-            for head in part.heads:
-                if head.id in self.heads:
-                    overridden.append(head.id)
-                self.heads[head.id] = head
-            self.literals.update(part.literals)
-            harmless.update({line.text: line for line in part.harmless})
-        for head in self.heads.values():
-            for alias in head.aliases:
-                self._aliases.setdefault(alias, head.id)
-        self.overridden = tuple(overridden)
-        self.harmless = tuple(harmless.values())
+    @cached_property
+    def heads(self) -> Heads:
+        """What a diagnosis needs of every entry, by id."""
+        return Heads(self.parts)
+
+    @cached_property
+    def literals(self) -> Mapping[str, str]:
+        """Scan literal of every signature text."""
+        if len(self.parts) == 1:
+            return self.parts[0].literals
+        return {text: literal for part in self.parts for text, literal in part.literals.items()}
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, str]:
+        if len(self.parts) == 1:
+            return self.parts[0].aliases
+        return aliases_of(self.heads.values())
+
+    @cached_property
+    def overridden(self) -> tuple[str, ...]:
+        """Ids of entries that a later directory gives anew."""
+        return tuple(self.heads.overridden)
+
+    @cached_property
+    def harmless(self) -> tuple[HarmlessHead, ...]:
+        """Lines that look like errors and are none; a later directory replaces those of the same text."""
+        return tuple({line.text: line for part in self.parts for line in part.harmless}.values())
+
+    @property
+    def broad(self) -> list[Head]:
+        """The classes that only know the shape of a message; read without the other heads."""
+        ids = {part.ids[number] for part in self.parts for number in part.broad}
+        return [head for entry in sorted(ids) if (head := self.heads[entry]).broad]
+
+    @property
+    def table(self) -> Table | None:
+        """What the scan looks for, where all of it was compiled together."""
+        return self.parts[0].table if len(self.parts) == 1 else None
+
+    @property
+    def wording(self) -> Wording | None:
+        """The words of all signatures, where they were compiled together."""
+        return self.parts[0].wording if len(self.parts) == 1 else None
 
     @classmethod
     def load(
@@ -96,10 +208,11 @@ class Catalogue:
 
     def resolve(self, entry_id: str) -> Head:
         """The head of an id or alias; UnknownEntryError names the nearest id."""
-        head = self.heads.get(self._aliases.get(entry_id, entry_id))
+        aliases = self._aliases
+        head = self.heads.get(aliases.get(entry_id, entry_id))
         if head is not None:
             return head
-        known = [*self.heads, *self._aliases]
+        known = [*self.heads, *aliases]
         near = difflib.get_close_matches(entry_id, known, n=1, cutoff=0.5)
         near = near or [name for name in known if entry_id in name][:1]
         hint = f"Did you mean `{near[0]}`?" if near else "`firstfault list` shows all ids."
@@ -118,10 +231,8 @@ class Catalogue:
 
     def _line(self, key: str) -> dict[str, Any]:
         for part in reversed(self.parts):
-            if key in part.offsets:
-                start, size = part.offsets[key]
-                value = json.loads(part.data[start : start + size])
-                assert isinstance(value, dict)
+            value = part.body(key)
+            if value is not None:
                 return value
         raise KeyError(key)
 
@@ -142,51 +253,52 @@ def corpus_paths(corpus_dir: Path) -> list[Path]:
     return [*entry_paths(corpus_dir), *corpus_dir.glob(HARMLESS_NAME)]
 
 
-def _load_directory(directory: Path, cache_dir: Path | None) -> Compiled:
+def _load_directory(directory: Path, cache_dir: Path | None) -> Part:
     shipped = directory / COMPILED_NAME
     if shipped.is_file():
-        return _parse(shipped.read_bytes(), str(shipped))
-    paths = corpus_paths(directory)
-    if not paths:
+        return CompiledFile(shipped, str(shipped))
+    states = sorted(_file_states(directory))
+    if not states:
         raise CorpusError(
             f"`{directory}` holds no entries (entries/<family>/<id>.toml).", "Name another directory with --corpus."
         )
     if cache_dir is None:
-        return _parse(compile_corpus(directory), str(directory))
-    cached = cache_dir / f"corpus-{_fingerprint(paths, directory)}.jsonl"
+        return CompiledFile(compile_corpus(directory), str(directory))
+    cached = cache_dir / f"corpus-{_fingerprint(states, directory)}.jsonl"
     with contextlib.suppress(OSError, CorpusError):
-        return _parse(cached.read_bytes(), str(cached))
+        return CompiledFile(cached, str(cached))
     data = compile_corpus(directory)
     write_cached(cached, data)
-    return _parse(data, str(directory))
+    return CompiledFile(data, str(directory))
 
 
-def _fingerprint(paths: Iterable[Path], directory: Path) -> str:
-    state = hashlib.sha256(f"{COMPILED_FORM} {directory}".encode())
-    for path in paths:
-        status = path.stat()
-        state.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
-    for source in ("head.py", "catalogue.py", "signature.py", "placeholders.py", "model.py"):
+def _file_states(directory: Path) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of each file of `corpus_paths`; with `Path.glob` it takes four times as long."""
+    folders = [entry.path for entry in _listed(directory / "entries") if entry.is_dir()]
+    for folder in [*folders, str(directory / "families")]:
+        for file in _listed(folder):
+            if file.name.endswith(".toml"):
+                status = file.stat()
+                yield file.path, status.st_size, status.st_mtime_ns
+    with contextlib.suppress(FileNotFoundError):
+        status = (directory / HARMLESS_NAME).stat()
+        yield HARMLESS_NAME, status.st_size, status.st_mtime_ns
+
+
+def _listed(directory: str | Path) -> list[os.DirEntry[str]]:
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        return list(entries)
+    return []
+
+
+def _fingerprint(states: Sequence[tuple[str, int, int]], directory: Path) -> str:
+    state = hashlib.sha256(f"{FORM} {directory}".encode())
+    state.update("\n".join([f"{path} {size} {changed}" for path, size, changed in states]).encode())
+    for source in _SOURCES:
         code = Path(__file__).parent / source
         if code.is_file():
             state.update(f"{source} {code.stat().st_mtime_ns}".encode())
     return state.hexdigest()[:24]
-
-
-def _parse(data: bytes, where: str) -> Compiled:
-    try:
-        end = data.index(b"\n")
-        header = json.loads(data[:end])
-        if header["form"] != COMPILED_FORM:
-            raise ValueError(f"form {header['form']}")
-        heads = [head_from(item) for item in header["heads"]]
-        harmless = [HarmlessHead(*item) for item in header["harmless"]]
-        offsets = {key: [start + end + 1, size] for key, (start, size) in header["offsets"].items()}
-    except (ValueError, KeyError, TypeError) as error:
-        raise CorpusError(
-            f"the compiled corpus `{where}` cannot be read ({error}).", "Reinstall firstfault, or delete that file."
-        ) from error
-    return Compiled(header["digest"], heads, header["literals"], data, offsets, harmless)
 
 
 def compile_corpus(corpus_dir: Path) -> bytes:
@@ -203,23 +315,9 @@ def compile_corpus(corpus_dir: Path) -> bytes:
     for family in files.families:
         bodies[f"family:{family.id}"] = family.model_dump(mode="json", by_alias=True, exclude_none=True)
     heads = [head_data(body) for key, body in sorted(bodies.items()) if not key.startswith("family:")]
-    lines, offsets, position = [], {}, 0
-    for key, body in sorted(bodies.items()):
-        line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        offsets[key] = [position, len(line)]
-        position += len(line)
-        lines.append(line)
-    header = {
-        "form": COMPILED_FORM,
-        "digest": corpus_digest(corpus_dir),
-        "literals": choose_literals(*signature_texts(heads)),
-        "heads": heads,
-        "harmless": [
-            [line.text, line.why, line.unless, line.within, scan_literal(line.text)] for line in files.harmless
-        ],
-        "offsets": offsets,
-    }
-    return json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" + b"".join(lines)
+    harmless = [[line.text, line.why, line.unless, line.within, scan_literal(line.text)] for line in files.harmless]
+    literals = choose_literals(*signature_texts(map(head_from, heads)))
+    return write_form(corpus_digest(corpus_dir), heads, bodies, harmless, literals)
 
 
 def corpus_digest(corpus_dir: Path) -> str:
@@ -229,26 +327,3 @@ def corpus_digest(corpus_dir: Path) -> str:
         state.update(path.relative_to(corpus_dir).as_posix().encode() + b"\0")
         state.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return state.hexdigest()
-
-
-def signature_texts(heads: Iterable[dict[str, Any]]) -> tuple[set[str], set[str]]:
-    """Every text of signatures, contexts and all-clear lines; and those printed in padded columns."""
-    texts: set[str] = set()
-    aligned: set[str] = set()
-    for head in heads:
-        # No scan looks for a broad class; its everyday words are not to weigh on the choice for the others.
-        for item in head["signatures"] if not head["broad"] else ():
-            signature = signature_from(item)
-            texts.update(signature.all_texts())
-            if signature.aligned:
-                aligned.update(signature.texts)
-    return texts, aligned
-
-
-def choose_literals(texts: Iterable[str], aligned: Iterable[str] = ()) -> dict[str, str]:
-    """The scan literal of each text, chosen so that it tells the texts apart."""
-    padded = frozenset(aligned)
-    parts = {text: fixed_parts(text) for text in texts}
-    frequency = Counter(part for found in parts.values() for part in set(found))
-    shared = frozenset(part for part, count in frequency.items() if count >= SHARED_BY)
-    return {text: scan_literal(text, shared, aligned=text in padded) for text in sorted(parts)}

@@ -7,6 +7,7 @@ named tuple, which costs a fifth of a frozen dataclass; the rest of an entry
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 SLOWING_TAGS = frozenset({"slowdown", "degrades"})
@@ -160,3 +161,12 @@ def signature_from(item: list[Any]) -> SignatureHead:
         tuple([ContextHead(*context) for context in excludes]) if excludes else (),
         tier, count, unbroken, cleared, tuple(level), aligned, spec,
     )  # fmt: skip
+
+
+def aliases_of(heads: Iterable[Head]) -> dict[str, str]:
+    """Ids by alias; of two entries with the same alias the first has it."""
+    aliases: dict[str, str] = {}
+    for head in heads:
+        for alias in head.aliases:
+            aliases.setdefault(alias, head.id)
+    return aliases

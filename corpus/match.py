@@ -10,25 +10,26 @@ entry a broad class).
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from corpus.catalogue import choose_literals
-from corpus.head import SCAN_MIN_LITERAL, ContextHead, Head, SignatureHead
+from corpus.atoms import BuiltTable, Table, Use
+from corpus.head import ContextHead, Head, SignatureHead
 from corpus.record import Record
 from corpus.signature import Capture, Pattern, fixed_parts
+
+if TYPE_CHECKING:
+    from corpus.catalogue import Catalogue
 
 COUNT_NAMES = frozenset({"count", "errors", "events", "faults"})
 """Captures that count faults: a hit that counts none is no hit."""
 _CLEARED = "cleared by line "
-_ESCAPED = frozenset('"\\&<>')
 
 
-@dataclass(frozen=True, slots=True)
-class AtomHit:
+class AtomHit(NamedTuple):
     """One text found on one record of one source."""
 
     atom: int
@@ -39,8 +40,7 @@ class AtomHit:
     captures: dict[str, Capture]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A signature of an entry found on a record, its context fulfilled."""
 
     entry: str
@@ -53,8 +53,7 @@ class Hit:
     atom: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+class Unmet(NamedTuple):
     """A signature whose text is there but whose context is not: a near miss."""
 
     entry: str
@@ -67,8 +66,7 @@ class Unmet:
     """True when a later line says that it passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """Hits in order of source and line, and the hits that their context refused."""
 
     hits: list[Hit]
@@ -91,47 +89,35 @@ class Matcher:
         With `with_candidates` the signatures of tier `candidate` match as well,
         with `with_broad` those of broad classes, whose words are too common for a scan.
         """
-        self.heads = {head.id: head for head in heads if head.status != "retired" and (with_broad or not head.broad)}
-        self._signatures: list[tuple[Head, SignatureHead]] = [
-            (head, signature)
-            for head in self.heads.values()
-            for signature in head.signatures
-            if with_candidates or signature.tier == "scan"
-        ]
-        self.texts: list[str] = []
-        self._atom_of: dict[str, int] = {}
-        for _, signature in self._signatures:
-            for text in signature.all_texts():
-                if text not in self._atom_of:
-                    self._atom_of[text] = len(self.texts)
-                    self.texts.append(text)
-        self._patterns = [Pattern(text) for text in self.texts]
-        self._signatures_of: dict[int, list[int]] = defaultdict(list)
-        for position, (_, signature) in enumerate(self._signatures):
-            self._signatures_of[self._atom_of[signature.texts[0]]].append(position)
-        self.literals: list[bytes] = []
-        self._atoms_of: list[tuple[int, ...]] = []
-        self._index_literals(dict(literals or {}))
+        live = {head.id: head for head in heads if head.status != "retired" and (with_broad or not head.broad)}
+        self._take(live, BuiltTable(live.values(), literals, with_candidates=with_candidates))
 
-    def _index_literals(self, literals: dict[str, str]) -> None:
-        missing = [text for text in self.texts if text not in literals]
-        if missing:
-            padded = {text for _, signature in self._signatures if signature.aligned for text in signature.texts}
-            literals.update(choose_literals(missing, padded))
-        by_literal: dict[bytes, list[int]] = defaultdict(list)
-        for atom, text in enumerate(self.texts):
-            for spelling in _spellings(literals[text]):
-                by_literal[spelling].append(atom)
-        self.literals = sorted(by_literal)
-        self._atoms_of = [tuple(by_literal[literal]) for literal in self.literals]
+    @classmethod
+    def of(cls, catalogue: Catalogue) -> Matcher:
+        """All signatures of a catalogue; where its tables were compiled, only what is asked for is read."""
+        table = catalogue.table
+        if table is None:
+            return cls(catalogue.heads.values(), catalogue.literals)
+        matcher = cls.__new__(cls)
+        matcher._take(catalogue.heads, table)
+        return matcher
 
-    def atoms_of(self, literal: int) -> tuple[int, ...]:
-        """The atoms whose scan literal this is."""
-        return self._atoms_of[literal]
+    def _take(self, heads: Mapping[str, Head], table: Table) -> None:
+        self.heads = heads
+        self.table = table
+        self.texts = table.texts
+        self.literals = table.literals
+        self.atoms_of = table.atoms_of
+        self.literals_of = table.literals_of
+        self._patterns = _Patterns(table.texts)
 
     def atom(self, text: str) -> int | None:
         """The atom of a text, if any signature here uses it."""
-        return self._atom_of.get(text)
+        return self._numbers.get(text)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {text: atom for atom, text in enumerate(self.texts)}
 
     def verify(self, atoms: Iterable[int], record: Record, source: int = 0) -> list[AtomHit]:
         """Run the patterns of these atoms on one record."""
@@ -146,8 +132,8 @@ class Matcher:
         """Find all atoms on records without a scanner: for tests and small texts."""
         listed = list(records)
         whole = "\n".join(f"{record.text}" for record in listed).encode("utf-8", "replace")
-        present = [index for index, literal in enumerate(self.literals) if literal in whole]
-        needles = [(self.literals[index].decode("utf-8", "replace"), self._atoms_of[index]) for index in present]
+        present = [(index, literal) for index, literal in enumerate(self.literals) if literal in whole]
+        needles = [(literal.decode("utf-8", "replace"), self.atoms_of(index)) for index, literal in present]
         found: list[AtomHit] = []
         for record in listed:
             atoms = sorted({atom for needle, owners in needles if needle in record.text for atom in owners})
@@ -166,12 +152,11 @@ class Matcher:
         `counts` gives exact numbers of an atom where only some hits were kept;
         `progress` gives, per source, the lines on which the job made a step.
         """
-        index = _AtomIndex(found)
+        index = _AtomIndex(found, self.texts)
         hits: list[Hit] = []
         unmet: list[Unmet] = []
-        for head, signature in self._present(index):
+        for atom, (_, head, signature) in self._present(index):
             mine, refused = self._hits_of(head, signature, index, progress or {})
-            atom = self._atom_of[signature.texts[0]]
             number = max(len(mine), (counts or {}).get(atom, 0) if mine else 0)
             if mine and number < signature.min_count:
                 reason = f"seen {number} of {signature.min_count} times"
@@ -183,16 +168,16 @@ class Matcher:
         taken = {(hit.entry, hit.source, hit.record.number) for hit in kept}
         return Resolution(kept, [item for item in unmet if (item.entry, item.source, item.record.number) not in taken])
 
-    def _present(self, index: _AtomIndex) -> list[tuple[Head, SignatureHead]]:
-        """The signatures whose first text was found, in the order of the corpus."""
-        positions = sorted(position for atom in index.atoms() for position in self._signatures_of.get(atom, ()))
-        return [self._signatures[position] for position in positions]
+    def _present(self, index: _AtomIndex) -> list[tuple[int, Use]]:
+        """The signatures whose first text was found, each with its atom, in the order of the corpus."""
+        present = [(atom, use) for atom in index.atoms() for use in self.table.uses_of(atom)]
+        return sorted(present, key=lambda item: item[1].place)
 
     def _hits_of(
         self, head: Head, signature: SignatureHead, index: _AtomIndex, progress: Mapping[int, Sequence[int]]
     ) -> tuple[list[Hit], list[Unmet]]:
         hits, refused = [], []
-        for found in index.of(self._atom_of[signature.texts[0]]):
+        for found in index.of(signature.texts[0]):
             if signature.level and found.record.level is not None and found.record.level not in signature.level:
                 continue
             if any(name in COUNT_NAMES and capture.text == "0" for name, capture in found.captures.items()):
@@ -215,36 +200,24 @@ class Matcher:
         captures = dict(found.captures)
         last = found
         for text in signature.texts[1:]:
-            following = index.next_after(self._atom_of[text], last, found.record.number + signature.within)
+            following = index.next_after(text, last, found.record.number + signature.within)
             if following is None:
                 return captures, f"the line `{text}` does not follow within {signature.within} lines"
             captures.update(following.captures)
             last = following
         for context in signature.requires:
-            if not index.near(self._atom_of[context.text], found, context):
+            if not index.near(context.text, found, context):
                 return captures, f"`{context.text}` is missing {_reach(context)}"
         for context in signature.excludes:
-            if index.near(self._atom_of[context.text], found, context):
+            if index.near(context.text, found, context):
                 return captures, f"refuted by `{context.text}` {_reach(context)}"
         if signature.cleared_by is not None:
-            cleared = index.next_after(self._atom_of[signature.cleared_by], found, None)
+            cleared = index.next_after(signature.cleared_by, found, None)
             if cleared is not None:
                 return captures, f"{_CLEARED}{cleared.record.number}"
         if signature.unbroken and any(line > found.record.number for line in progress.get(found.source, ())):
             return captures, "the job made progress after it"
         return captures, ""
-
-
-def _spellings(literal: str) -> Collection[bytes]:
-    """The literal as printed, and as JSON and HTML escape it."""
-    if literal.isascii() and literal.isprintable() and _ESCAPED.isdisjoint(literal):
-        return (literal.encode(),)  # nothing to escape: true of most literals, and there are thousands
-    spellings = {literal}
-    if len(literal) >= SCAN_MIN_LITERAL:
-        spellings.add(json.dumps(literal)[1:-1])
-        spellings.add(json.dumps(literal, ensure_ascii=False)[1:-1])
-        spellings.add(literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-    return {spelling.encode() for spelling in spellings}
 
 
 def _reach(context: ContextHead) -> str:
@@ -253,25 +226,39 @@ def _reach(context: ContextHead) -> str:
     return f"{place}, same {context.same}" if context.same else place
 
 
-class _AtomIndex:
-    """Hits of each atom, sorted by source and line, for context questions."""
+class _Patterns(dict[int, Pattern]):
+    """The pattern of each atom that was asked for."""
 
-    def __init__(self, found: Iterable[AtomHit]) -> None:
-        self._hits: dict[int, list[AtomHit]] = defaultdict(list)
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self._texts = texts
+
+    def __missing__(self, atom: int) -> Pattern:
+        pattern = self[atom] = Pattern(self._texts[atom])
+        return pattern
+
+
+class _AtomIndex:
+    """Hits of each text, sorted by source and line, for context questions."""
+
+    def __init__(self, found: Iterable[AtomHit], texts: Sequence[str]) -> None:
+        hits_of: dict[int, list[AtomHit]] = defaultdict(list)
         for hit in found:
-            self._hits[hit.atom].append(hit)
-        for hits in self._hits.values():
+            hits_of[hit.atom].append(hit)
+        for hits in hits_of.values():
             hits.sort(key=_place)
-        self._keys = {atom: [_place(hit) for hit in hits] for atom, hits in self._hits.items()}
+        self._atoms = hits_of.keys()
+        self._hits = {texts[atom]: hits for atom, hits in hits_of.items()}
+        self._keys = {text: [_place(hit) for hit in hits] for text, hits in self._hits.items()}
 
     def atoms(self) -> Iterable[int]:
-        return self._hits.keys()
+        return self._atoms
 
-    def of(self, atom: int) -> list[AtomHit]:
-        return self._hits.get(atom, [])
+    def of(self, text: str) -> list[AtomHit]:
+        return self._hits.get(text, [])
 
-    def next_after(self, atom: int, after: AtomHit, last_line: int | None) -> AtomHit | None:
-        hits, keys = self.of(atom), self._keys.get(atom, [])
+    def next_after(self, text: str, after: AtomHit, last_line: int | None) -> AtomHit | None:
+        hits, keys = self.of(text), self._keys.get(text, [])
         position = bisect_right(keys, _place(after))
         if position < len(hits) and hits[position].source == after.source:
             found = hits[position]
@@ -279,10 +266,10 @@ class _AtomIndex:
                 return found
         return None
 
-    def near(self, atom: int, around: AtomHit, context: ContextHead) -> bool:
-        hits = self.of(atom)
+    def near(self, text: str, around: AtomHit, context: ContextHead) -> bool:
+        hits = self.of(text)
         if isinstance(context.within, int):
-            keys = self._keys.get(atom, [])
+            keys = self._keys.get(text, [])
             line = around.record.number
             low = bisect_left(keys, (around.source, line - context.within))
             high = bisect_right(keys, (around.source, line + context.within))

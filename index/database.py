@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import hyperscan
@@ -12,18 +11,21 @@ import hyperscan
 from corpus.cache import write_cached
 
 
-def compile_literals(literals: Mapping[int, bytes], cache_dir: Path | None = None) -> hyperscan.Database:
+def compile_literals(
+    literals: Callable[[], Mapping[int, bytes]], cache_dir: Path | None = None, key: str = ""
+) -> hyperscan.Database:
     """A database that finds the literals, by their numbers; read from the cache directory when it lies there.
 
-    A database for another version or processor, or a damaged one (it holds a
-    checksum), is refused by Hyperscan and compiled anew.
+    The literals are asked for only where they have to be compiled; `key` tells
+    them from others. A database for another version or processor, or a damaged
+    one (it holds a checksum), is refused by Hyperscan and compiled anew.
     """
-    if cache_dir is None:
-        return _compile(literals)
-    path = cache_dir / f"literals-{_key(literals)}.hs"
+    if cache_dir is None or not key:
+        return _compile(literals())
+    path = cache_dir / f"literals-{key}.hs"
     with contextlib.suppress(OSError, hyperscan.error):
         return hyperscan.loadb(path.read_bytes(), hyperscan.HS_MODE_BLOCK)
-    database = _compile(literals)
+    database = _compile(literals())
     write_cached(path, hyperscan.dumpb(database))
     return database
 
@@ -38,9 +40,3 @@ def _compile(literals: Mapping[int, bytes]) -> hyperscan.Database:
         literal=True,
     )
     return database
-
-
-def _key(literals: Mapping[int, bytes]) -> str:
-    state = hashlib.sha256("\n".join([f"{number} {len(literal)}" for number, literal in literals.items()]).encode())
-    state.update(b"".join(literals.values()))
-    return state.hexdigest()[:24]

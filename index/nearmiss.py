@@ -8,21 +8,15 @@ beside the expected one. A near miss is a hint to the reader, never a match.
 from __future__ import annotations
 
 import difflib
-import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corpus.head import Head
-from corpus.signature import parse
+from corpus.catalogue import Catalogue
+from corpus.wording import WORD, BuiltWording, Worded, Wording, word_weight
 
 MIN_SHARE = 0.62
 """Share of a signature's words, weighted by rarity, that a near miss must hold."""
-MIN_WORDS = 3
-"""Signatures of fewer words have no near misses: too much would look like them."""
-
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +40,32 @@ class Near:
         return f"expected `{self.expected}`, found `{self.found}`"
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
-    entry: str
-    signature: str
-    words: tuple[str, ...]
-
-
 class NearMissIndex:
-    """Words of all signatures, ready to be compared with lines."""
+    """Words of signatures, ready to be compared with lines."""
 
-    def __init__(self, heads: Iterable[Head]) -> None:
-        """Index the first text of every signature of these heads."""
-        self._texts: list[_Text] = []
-        for head in heads:
-            for signature in head.signatures:
-                words = _signature_words(signature.texts[0])
-                if len(words) >= MIN_WORDS:
-                    self._texts.append(_Text(head.id, signature.name, words))
-        self._owners: dict[str, list[int]] = defaultdict(list)
-        for index, text in enumerate(self._texts):
-            for word in set(text.words):
-                self._owners[word].append(index)
-        total = max(1, len(self._texts))
-        self._weight = {word: math.log(1 + total / len(owners)) for word, owners in self._owners.items()}
+    def __init__(self, wording: Wording, *, but_wrappers: bool = False) -> None:
+        """Take the first texts of signatures by their words; those of wrappers may be left out."""
+        self._wording = wording
+        self._left_out = wording.wrappers if but_wrappers else frozenset()
+        self._total = len(wording) - len(self._left_out)
+        self._whole = wording.weights(but_wrappers=but_wrappers)
+        self._owners: dict[str, tuple[float, Sequence[int]]] = {}
+
+    @classmethod
+    def of(cls, catalogue: Catalogue, *, but_wrappers: bool = False) -> NearMissIndex:
+        """All signatures of a catalogue; where its words were compiled, only what lines share with them is read."""
+        wording = catalogue.wording
+        if wording is None:
+            wording = BuiltWording(head for head in catalogue.heads.values() if not head.broad)
+        return cls(wording, but_wrappers=but_wrappers)
+
+    def _owners_of(self, word: str) -> tuple[float, Sequence[int]]:
+        """What a word weighs, and the numbers of the signatures that have it."""
+        known = self._owners.get(word)
+        if known is None:
+            owners = [owner for owner in self._wording.owners(word) if owner not in self._left_out]
+            known = self._owners[word] = word_weight(len(owners), self._total), owners
+        return known
 
     def search(self, lines: Sequence[str], *, limit: int = 5) -> list[Near]:
         """The nearest signatures over all lines, best first, one for each entry."""
@@ -83,22 +79,21 @@ class NearMissIndex:
         return ranked[:limit]
 
     def _of_line(self, position: int, line: str) -> Iterable[Near]:
-        words = _WORD.findall(line)[:400]
-        present = set(words)
+        words = WORD.findall(line)[:400]
         shared: dict[int, float] = defaultdict(float)
-        for word in present:
-            for index in self._owners.get(word, ()):
-                shared[index] += self._weight[word]
+        for word in dict.fromkeys(words):
+            weight, owners = self._owners_of(word)
+            for index in owners:
+                shared[index] += weight
         for index, weight in shared.items():
-            text = self._texts[index]
-            whole = sum(self._weight[word] for word in set(text.words))
+            whole = self._whole[index]
             if weight < whole * MIN_SHARE:
                 continue
-            near = self._align(position, words, text, weight / whole)
+            near = self._align(position, words, self._wording.at(index), weight / whole)
             if near is not None:
                 yield near
 
-    def _align(self, position: int, words: list[str], text: _Text, share: float) -> Near | None:
+    def _align(self, position: int, words: list[str], text: Worded, share: float) -> Near | None:
         matcher = difflib.SequenceMatcher(a=list(text.words), b=words, autojunk=False)
         blocks = matcher.get_matching_blocks()
         in_order = sum(block.size for block in blocks)
@@ -112,8 +107,3 @@ class NearMissIndex:
                 score = share * in_order / len(text.words)
                 return Near(text.entry, text.signature, position, round(score, 4), expected, found, matched)
         return None
-
-
-def _signature_words(text: str) -> tuple[str, ...]:
-    literals = [part.literal for part in parse(text)[0] if not part.kind]
-    return tuple(word for literal in literals for word in _WORD.findall(literal))

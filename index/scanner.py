@@ -51,7 +51,9 @@ class Scanner:
         self._matcher = matcher
         self._extra = [*markers, STRIDE]
         self._markers = len(markers)
-        self._engine = Engine([*matcher.literals, *self._extra], cache_dir=cache_dir)
+        self._engine = Engine(
+            matcher.literals, self._extra, key=matcher.table.key if cache_dir is not None else "", cache_dir=cache_dir
+        )
         self._local = threading.local()
         self._kept = 0
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from functools import cached_property
 from operator import itemgetter
 
 from corpus.match import Matcher
@@ -264,20 +263,11 @@ class ShapeReader:
         self._matcher = matcher
         self._layouts: dict[bytes, tuple[int, int]] = {}
 
-    @cached_property
-    def _owners(self) -> dict[int, list[int]]:
-        """The literals by which each text is found, by their numbers."""
-        owners: dict[int, list[int]] = {}
-        for index in range(len(self._matcher.literals)):
-            for atom in self._matcher.atoms_of(index):
-                owners.setdefault(atom, []).append(index)
-        return owners
-
     def plan(self, index: int) -> Plan:
         """The plan of a literal of the matcher; made for those that are found, because a corpus has thousands."""
         atoms = self._matcher.atoms_of(index)
         texts = [self._matcher.texts[atom] for atom in atoms]
-        others = frozenset(owner for atom in atoms for owner in self._owners[atom]) - {index}
+        others = frozenset(owner for atom in atoms for owner in self._matcher.literals_of(atom)) - {index}
         return Plan(self._matcher.literals[index], atoms, texts, others)
 
     def read(self, plan: Plan, line: bytes, *, needs_rank: bool = True) -> tuple[tuple[int, ...], set[int]]:
@@ -310,7 +300,7 @@ class ShapeReader:
         return Core.REST if self.shows(plan, rest) else Core.NONE
 
     def _owner(self, atom: int, line: bytes) -> bytes:
-        literals = (self._matcher.literals[index] for index in self._owners[atom])
+        literals = (self._matcher.literals[index] for index in self._matcher.literals_of(atom))
         return next((literal for literal in literals if literal in line), b"")
 
     @staticmethod

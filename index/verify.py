@@ -18,6 +18,7 @@ from corpus.head import Head
 from corpus.match import AtomHit, Matcher, Resolution
 from corpus.record import Record
 from corpus.signature import Capture
+from corpus.wording import BuiltWording
 from index.nearmiss import NearMissIndex
 
 MAX_JOINED = 3
@@ -207,7 +208,7 @@ def _near(sources: Mapping[int, Sequence[Record]], heads: Sequence[Head], unmet:
     rest = [head for head in heads if head.id not in best]
     if rest:
         places = _distinct(sources)
-        index = NearMissIndex(rest)
+        index = NearMissIndex(BuiltWording(rest))
         for miss in index.search([record.text for _, record in places], limit=len(rest)):
             source, record = places[miss.position]
             best[miss.entry] = Near(

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress, pairwise
 from math import log
 from pathlib import Path
 
 import hyperscan
 
+from corpus.atoms import literals_key
 from corpus.match import AtomHit, Matcher
 from corpus.record import Record, read_records
 from index.blocks import KIB, MIB, Block, BlockReader, Limits, Readable
@@ -54,17 +56,46 @@ def _keep_freed_memory() -> None:
 class Engine:
     """Literals compiled for Hyperscan, by their numbers; empty ones are left out."""
 
-    def __init__(self, literals: Sequence[bytes], rests: Sequence[int] = (), *, cache_dir: Path | None = None) -> None:
-        """Compile the literals; of each the last bytes are left out, as many as `rests` says."""
-        self.literals = literals
-        self.rests = [literal[len(literal) - rest :] for literal, rest in zip(literals, rests, strict=False)]
+    def __init__(
+        self,
+        literals: Sequence[bytes],
+        extra: Sequence[bytes] = (),
+        rests: Sequence[int] = (),
+        *,
+        key: str = "",
+        cache_dir: Path | None = None,
+    ) -> None:
+        """Compile the literals, and extra ones that are numbered after them.
+
+        Of each the last bytes are left out, as many as `rests` says. What is
+        compiled is kept in `cache_dir` if there is a `key` that tells the literals
+        from others; then they are not looked at when it lies there.
+        """
+        self._given = literals, extra
+        self.size = len(literals) + len(extra)
+        self.rests = (
+            [literal[len(literal) - rest :] for literal, rest in zip(self.literals, rests, strict=True)]
+            if rests
+            else []
+        )
         """What has to follow after the end that the engine tells; empty when every literal is whole."""
-        cut = {
-            number: literal.removesuffix(self.rests[number] if rests else b"")
-            for number, literal in enumerate(literals)
+        key = literals_key([key.encode(), *extra])[:24] if key else ""
+        self.database = compile_literals(self._cut, cache_dir, key)
+
+    @cached_property
+    def literals(self) -> list[bytes]:
+        """All literals, the extra ones last."""
+        literals, extra = self._given
+        return [*literals, *extra]
+
+    def _cut(self) -> dict[int, bytes]:
+        if not self.rests:
+            return {number: literal for number, literal in enumerate(self.literals) if literal}
+        return {
+            number: literal.removesuffix(rest)
+            for number, (literal, rest) in enumerate(zip(self.literals, self.rests, strict=True))
             if literal
         }
-        self.database = compile_literals(cut, cache_dir)
 
     def cut_for(self, sample: bytes) -> Engine:
         """The same literals, cut where the sample seldom has what they then end with.
@@ -79,7 +110,7 @@ class Engine:
             # What is found often would cost a comparison each time, and so would what is found in vain.
             if rest and sample.count(literal[:-rest]) >= OFTEN:
                 rests[number] = 0
-        return Engine(self.literals, rests)
+        return Engine(self.literals, rests=rests)
 
 
 def _rest(literal: bytes, weights: dict[tuple[int, int], float]) -> int:
@@ -201,7 +232,7 @@ class Worker:
         return on_match
 
     def _make_storm_callback(self) -> OnMatch:
-        self._many = [[] for _ in self._engine.literals]
+        self._many = [[] for _ in range(self._engine.size)]
         appends = [ends.append for ends in self._many]
 
         # Called three million times a GiB, and a third faster than the other, but all lists have to be looked through.

@@ -7,7 +7,7 @@ above 1 means that firstfault needs less than ripgrep.
 
     bench_scan.py                     a quick look: 64 MiB a case
     bench_scan.py --size full         1 GiB a case; run it alone on the machine
-    bench_scan.py --case storm        one case: base, storm, many, stdin, gz
+    bench_scan.py --case storm        one case: base, storm, many, interleaved, skewed, stdin, gz
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from make_logs import MIB, Made, corpus_texts, make_file, make_many
+from make_logs import MIB, Made, corpus_texts, make_file, make_many, make_run_of_size
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 SIZES = {"small": 64 * MIB, "medium": 256 * MIB, "full": 1024 * MIB}
-BARS = {"base": 2.0, "storm": 1.0, "many": 1.0, "stdin": None, "gz": None}
+BARS = {"base": 2.0, "storm": 1.0, "many": 1.0, "interleaved": None, "skewed": None, "stdin": None, "gz": None}
 """How many times cheaper than ripgrep each case has to be at full size."""
 RSS_BAR = 150
 
@@ -48,23 +48,29 @@ class Usage:
     status: int
 
 
+# A process inherits the peak of the one that starts it, and this one has made logs: a small one starts what is measured.
+_START = """
+import json, os, subprocess, sys, time
+away = os.open(os.devnull, os.O_WRONLY)
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=away, stderr=away)
+_, status, used = os.wait4(process.pid, 0)
+wall = time.perf_counter() - began
+process.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([used.ru_utime + used.ru_stime, wall, used.ru_maxrss, process.returncode]))
+"""
+
+
 def measure(command: Sequence[str], stdin: Path | None = None) -> Usage:
     """Run a command to its end with its output thrown away."""
-    import time
-
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     # An installed program has its byte code.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with Path(os.devnull).open("rb") as nothing, Path(os.devnull).open("wb") as away:
-        source = nothing if stdin is None else stdin.open("rb")
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdin=source, stdout=away, stderr=away, cwd=ROOT, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.perf_counter() - began
-        source.close()
-    kib = used.ru_maxrss if sys.platform != "darwin" else used.ru_maxrss // 1024
-    return Usage(used.ru_utime + used.ru_stime, wall, kib // 1024, process.returncode)
+    start = [sys.executable, "-S", "-E", "-c", _START, *command]
+    with (stdin or Path(os.devnull)).open("rb") as source:
+        done = subprocess.run(start, stdin=source, stdout=subprocess.PIPE, cwd=ROOT, env=environment, check=True)
+    cpu, wall, peak, status = json.loads(done.stdout)
+    return Usage(cpu, wall, (peak if sys.platform != "darwin" else peak // 1024) // 1024, status)
 
 
 def find_ripgrep() -> str:
@@ -83,7 +89,7 @@ def write_literals(path: Path) -> int:
     from corpus.match import Matcher
 
     catalogue = Catalogue.load()
-    literals = sorted({*Matcher(catalogue.heads.values(), catalogue.literals).literals, *MARKERS})
+    literals = sorted({*Matcher.of(catalogue).literals, *MARKERS})
     path.write_bytes(b"".join(literal + b"\n" for literal in literals))
     return len(literals)
 
@@ -114,7 +120,10 @@ class Bench:
 
     def case(self, name: str) -> Case:
         """The commands of a case; its input is made at the first use."""
-        makers: dict[str, Callable[[], Case]] = {"gz": self._gz, "stdin": self._stdin, "many": self._many}
+        makers: dict[str, Callable[[], Case]] = {
+            "gz": self._gz, "stdin": self._stdin, "many": self._many,
+            "interleaved": lambda: self._run("interleaved"), "skewed": lambda: self._run("skewed"),
+        }  # fmt: skip
         return makers.get(name, lambda: self._plain(name))()
 
     def _file(self, kind: str) -> Made:
@@ -133,6 +142,10 @@ class Bench:
     def _many(self) -> Case:
         made = make_many(self._folder / "many", self._size, self._texts)
         return Case("many", [*self._diagnose, str(made.path)], [*self._search, str(made.path)], made)
+
+    def _run(self, kind: str) -> Case:
+        made = make_run_of_size(kind, self._folder / kind, self._size)
+        return Case(kind, [*self._diagnose, str(made.path)], [*self._search, str(made.path)], made)
 
     def _gz(self) -> Case:
         made = self._file("base")
@@ -160,7 +173,7 @@ class Result:
         bar = BARS[self.name]
         target = f">= {bar:.0f}" if bar else ""
         return (
-            f"| {self.name:5} | {self.size / MIB:6,.0f} | {self.ours:7.2f} | {self.theirs:7.2f} "
+            f"| {self.name:11} | {self.size / MIB:6,.0f} | {self.ours:7.2f} | {self.theirs:7.2f} "
             f"| {self.ratio:5.2f} | {target:4} | {self.rss:4} | {self.wall:6.2f} |"
         )
 
@@ -207,8 +220,8 @@ def main() -> None:
         version = subprocess.run([find_ripgrep(), "--version"], capture_output=True, text=True, check=True)
         print(f"{bench.literals} literals; {version.stdout.splitlines()[0]}; Python {platform.python_version()}")
         print(f"peak RSS in MiB, to stay below {RSS_BAR}")
-        print("| case  |    MiB | CPU s   | rg s    | ratio | bar  | RSS  | wall s |")
-        print("|-------|--------|---------|---------|-------|------|------|--------|")
+        print("| case        |    MiB | CPU s   | rg s    | ratio | bar  | RSS  | wall s |")
+        print("|-------------|--------|---------|---------|-------|------|------|--------|")
         for result in results:
             print(result.row())
 

@@ -127,7 +127,7 @@ def _against_scan(
     show: bool,
 ) -> None:
     """Verification of the candidates must find what the scan finds, line by line."""
-    matcher = Matcher(catalogue.heads.values(), catalogue.literals)
+    matcher = Matcher.of(catalogue)
     scanner = Scanner(matcher)
     hits = equal = proposed = lost = extra = 0
     for _, name, text in cases:

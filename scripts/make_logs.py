@@ -4,6 +4,9 @@
     make_logs.py base  OUT.log --size 1GiB    0.1 % of the lines hold one of 40 signatures
     make_logs.py storm OUT.log --size 1GiB    30 %: a few faults that every rank repeats
     make_logs.py many  OUT_DIR --size 1GiB    files of 512 KiB, one a rank
+    make_logs.py interleaved OUT_DIR          one run of 512 ranks with a known first fault (scripts/make_run_logs.py);
+    make_logs.py late        OUT_DIR          so is this, whose first fault stands last,
+    make_logs.py skewed      OUT_DIR          and this, a file a host, by clocks that differ
 
 The signatures are those of the bundled corpus, or of `--texts FILE` (one a line).
 Numbers and addresses are new in every line; names, hosts and paths come from a
@@ -21,6 +24,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from make_run_logs import KINDS as RUNS
+from make_run_logs import make_run, steps_for
+
 from corpus.signature import parse
 
 MIB = 1024 * 1024
@@ -31,6 +37,8 @@ SIGNATURES = {"base": 40, "storm": 24, "many": 40}
 FEW = 6
 """Different words that a placeholder without digits takes in one log."""
 RANKS = 64
+RUN_RANKS = 512
+"""Ranks of a run with a known first fault; each of them reports one fault."""
 BATCH = 4096
 
 _WORDS = ("ALLREDUCE", "worker", "default", "mlx5_0", "c10d", "engine", "cuda", "shard", "loader", "fsdp")
@@ -153,6 +161,15 @@ def make_many(directory: Path, size: int, texts: list[str], seed: int = 7) -> Ma
     return Made(directory, files * FILE_BYTES, maker.lines, maker.hit_lines, files)
 
 
+def make_run_of_size(kind: str, directory: Path, size: int, seed: int = 7) -> Made:
+    """Write one failed run of about so many bytes."""
+    make_run(kind, directory, ranks=RUN_RANKS, steps=steps_for(size, RUN_RANKS), seed=seed)
+    (directory / "truth.json").rename(directory.with_name(f"{directory.name}-truth.json"))
+    logs = list(directory.glob("*.log"))
+    lines = sum(path.read_bytes().count(b"\n") for path in logs)
+    return Made(directory, sum(path.stat().st_size for path in logs), lines, RUN_RANKS, len(logs))
+
+
 def corpus_texts() -> list[str]:
     """The texts of all signatures that the scan looks for."""
     from corpus.catalogue import Catalogue
@@ -175,14 +192,18 @@ def read_size(text: str) -> int:
 def main() -> None:
     """Write one log."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=sorted(HIT_SHARE))
+    parser.add_argument("kind", choices=[*HIT_SHARE, *RUNS])
     parser.add_argument("out", type=Path)
     parser.add_argument("--size", type=read_size, default="64MiB")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--texts", type=Path, help="signature texts, one a line, instead of the bundled corpus")
     options = parser.parse_args()
-    texts = options.texts.read_text("utf-8").splitlines() if options.texts else corpus_texts()
-    if options.kind == "many":
+    texts = []
+    if options.kind not in RUNS:
+        texts = options.texts.read_text("utf-8").splitlines() if options.texts else corpus_texts()
+    if options.kind in RUNS:
+        made = make_run_of_size(options.kind, options.out, options.size, options.seed)
+    elif options.kind == "many":
         made = make_many(options.out, options.size, texts, options.seed)
     else:
         made = make_file(options.kind, options.out, options.size, texts, options.seed)

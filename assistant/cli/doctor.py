@@ -85,7 +85,7 @@ def _scanner(catalogue: Catalogue) -> Finding:
     from index.scanner import Scanner
 
     probe = next(text for head in catalogue.heads.values() for text in _plain_texts(head))
-    scanner = Scanner(Matcher(catalogue.heads.values(), catalogue.literals))
+    scanner = Scanner(Matcher.of(catalogue))
     found = scanner.scan(io.BytesIO(f"calm\n{probe}\ncalm\n".encode()))
     is_good = found.lines == 3 and [hit.record.number for hit in found.hits[:1]] == [2]
     return "scanner", "works" if is_good else f"does not find `{probe}`", is_good

@@ -8,7 +8,6 @@ whether its message has a known shape or not, and the scan pays nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from assistant.diagnosis.events import Event
 from assistant.diagnosis.groups import Group, Ordered
@@ -26,8 +25,8 @@ def name_broadly(run: Run, ordered: Ordered) -> None:
     """Give first faults that no entry covers the broad class that their deciding line has the shape of."""
     first = [ordered.initiating] if ordered.initiating is not None else []
     bare = [group for group in (*first, *ordered.independent) if _is_bare(group)]
-    heads = [head for head in run.catalogue.heads.values() if head.broad and head.status == "verified"]
-    if not bare or not heads:
+    heads = [head for head in run.catalogue.broad if head.status == "verified"] if bare else []
+    if not heads:
         return
     matcher = Matcher(heads, with_broad=True)
     for group in bare:
@@ -52,4 +51,4 @@ def _hit_on(run: Run, event: Event, matcher: Matcher) -> Hit | None:
     records = {id(record): record for record in (*around, *block, event.record)}
     found = matcher.scan_records(records.values(), event.source)
     hits = [hit for hit in matcher.resolve(found).hits if hit.record is event.record]
-    return replace(hits[0], atom=NO_TEXT) if hits else None
+    return hits[0]._replace(atom=NO_TEXT) if hits else None

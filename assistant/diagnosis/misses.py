@@ -27,7 +27,7 @@ def near_misses(run: Run, facts: Facts, builder: FindingBuilder, limit: int) -> 
 
     found: list[tuple[float, NearMiss]] = []
     places = _telling_lines(run, facts)
-    index = NearMissIndex(head for head in run.catalogue.heads.values() if head.kind != "wrapper" and not head.broad)
+    index = NearMissIndex.of(run.catalogue, but_wrappers=True)
     heads = run.catalogue.heads
     # A line that a failure or a wrapper has is known: the exit code of a worker is not nearly another one's.
     known = {(hit.source, hit.record.number) for hit in facts.resolution.hits if heads[hit.entry].kind != "class"}
@@ -89,7 +89,7 @@ def unexplained(run: Run, ordered: Ordered, builder: FindingBuilder) -> tuple[Un
         return ()
     from index.nearmiss import NearMissIndex
 
-    index = NearMissIndex(head for head in run.catalogue.heads.values() if not head.broad)
+    index = NearMissIndex.of(run.catalogue)
     return tuple(_excerpt(run, group, builder, index) for group in observed)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from corpus.record import Record
@@ -112,13 +112,24 @@ class Progress:
             return steps.highest >= last + 2 or (steps.distinct >= 3 and steps.lowest < last)
         return steps.distinct >= 2 if steps.distinct else count >= 3
 
+    def with_done(self, done: list[tuple[int, Record]]) -> Progress:
+        """The same marks with other lines of completion; what was made of the marks is shared."""
+        other = replace(self, done=done)
+        other.__dict__.update(_tracks=self._tracks, marks_of=self.marks_of)
+        return other
+
     @cached_property
-    def _tracks(self) -> dict[int, _Track]:
-        """The marks of each source by line, with what lies before and after each position."""
+    def marks_of(self) -> dict[int, list[Mark]]:
+        """The marks of each source that has any, by line."""
         by_source: dict[int, list[Mark]] = {}
         for mark in self.marks:
             by_source.setdefault(mark.source, []).append(mark)
-        return {source: _track(sorted(marks, key=lambda mark: mark.line)) for source, marks in by_source.items()}
+        return {source: sorted(marks, key=lambda mark: mark.line) for source, marks in by_source.items()}
+
+    @cached_property
+    def _tracks(self) -> dict[int, _Track]:
+        """What lies before and after each mark of a source."""
+        return {source: _track(marks) for source, marks in self.marks_of.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def read_run(
     """Scan all inputs; raises FirstfaultError (exit 2) when nothing can be read."""
     sources, unread, notes = expand_noting(paths, stdin)
     sources.sort(key=_rotation)
-    matcher = Matcher(catalogue.heads.values(), catalogue.literals)
+    matcher = Matcher.of(catalogue)
     scanner = Scanner(matcher, MARKERS, cache_dir=catalogue.cache_dir)
     read: list[ReadSource] = []
     many = MANY_LIMITS if len(sources) > MANY else None

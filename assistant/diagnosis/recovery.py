@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.progress import Progress
@@ -31,7 +30,7 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
     for event in events:
         if event.head is not None:
             own.setdefault((event.head.id, event.source), set()).add(event.line)
-    progress = replace(progress, done=last_words(progress.done, events))
+    progress = progress.with_done(last_words(progress.done, events))
     disordered = {index for index, source in enumerate(clock.sources) if source.is_disordered}
     later = _LaterMarks(progress, clock)
     last = {_stretch(event): event for event in events if _stretch(event) is not None}
@@ -47,9 +46,8 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
             if event.source in disordered:
                 early = _made_before(event, progress, clock)
                 lines = lines | early
-                mine = replace(
-                    progress,
-                    done=[one for one in progress.done if one[0] != event.source or one[1].number not in early],
+                mine = progress.with_done(
+                    [one for one in progress.done if one[0] != event.source or one[1].number not in early]
                 )
             each.recovered = _survived(event, mine, clock, later, frozenset(lines), parts[event.source], at_end=at_end)
             each.recovered = each.recovered or _is_teardown(each, progress)
@@ -86,7 +84,7 @@ def _made_before(event: Event, progress: Progress, clock: RunClock) -> set[int]:
     """Lines of steps and completion that stand below a fault but were printed before it."""
     if event.moment is None:
         return set()
-    places = [mark.line for mark in progress.marks if mark.source == event.source]
+    places = [mark.line for mark in progress.marks_of.get(event.source, ())]
     places += [record.number for source, record in progress.done if source == event.source]
     early = set()
     for line in places:
@@ -131,8 +129,8 @@ def _take_back(events: Sequence[Event], progress: Progress) -> None:
             continue
         steps = {
             mark.step
-            for mark in progress.marks
-            if mark.source == event.source and event.line < mark.line and mark.step is not None
+            for mark in progress.marks_of.get(event.source, ())
+            if event.line < mark.line and mark.step is not None
         }
         own_source = [other for other in waiting if other.source == event.source and other.line > event.line]
         is_missed = event.rank is not None and event.rank not in waiters and len(waiters) >= FEWEST_WAITERS

@@ -71,4 +71,4 @@ def _mover(places: list[int]) -> Callable[[Record], Record]:
 
 
 def _moved(hit: AtomHit, move: Callable[[Record], Record]) -> AtomHit:
-    return replace(hit, record=move(hit.record))
+    return hit._replace(record=move(hit.record))

@@ -8,7 +8,7 @@ only where they form a full row or the world is known to hold them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from assistant.logs.places import Places
@@ -24,6 +24,10 @@ _ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 _NOT_A_HOST = re.compile(
     r"(?:slurm|job|log|train|run|out|err|std|worker|attempt|rank|task|proc|step|local|describe|kubectl|pod|events?|node_?\d+$|\d)"
 )
+_BEFORE_HOST = re.compile(r"(?<![A-Za-z0-9])")
+_AFTER_HOST = re.compile(r"(?![A-Za-z0-9])")
+SHORTEST_HOST = 2
+"""Names of so few characters stand in file names by chance."""
 _SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
 
 
@@ -91,12 +95,12 @@ def _host_in_name(stem: str) -> str | None:
 
 def hosts_from_names(places: Places, paths: Sequence[str]) -> None:
     """A source whose name holds a known host's name belongs to that host."""
-    known = sorted(places.hosts, key=len, reverse=True)
+    hosts = _HostNames(places.hosts)
     for index, path in enumerate(paths):
         if index in places.source_host:
             continue
         name = path.replace("!", "/")
-        match = next((host for host in known if _holds(name, host)), None)
+        match = hosts.in_name(name)
         if match is None and is_kernel_name(name):
             stem = PurePosixPath(name).stem
             found = re.search(r"(?:dmesg|kern(?:el)?|journal|syslog|messages)[._\-]([A-Za-z][\w\-]*\w)", stem)
@@ -111,6 +115,26 @@ def hosts_from_names(places: Places, paths: Sequence[str]) -> None:
             places.source_host[index] = match
 
 
-def _holds(name: str, host: str) -> bool:
-    short = host.split(".")[0]
-    return len(short) > 2 and re.search(rf"(?<![A-Za-z0-9]){re.escape(short)}(?![A-Za-z0-9])", name) is not None
+class _HostNames:
+    """Finds hosts in names of files; thousands of either are told apart by look-ups, not pair by pair."""
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        self._known: dict[str, tuple[int, str]] = {}
+        """By what stands before the first dot: the place among all hosts, longer ones first, and the whole name."""
+        for place, host in enumerate(sorted(hosts, key=lambda host: (-len(host), host))):
+            short = host.split(".")[0]
+            if len(short) > SHORTEST_HOST:
+                self._known.setdefault(short, (place, host))
+        self._longest = max(map(len, self._known), default=0)
+
+    def in_name(self, name: str) -> str | None:
+        """The first of the hosts that stands in a name, with neither letter nor digit beside it."""
+        starts = [found.end() for found in _BEFORE_HOST.finditer(name)]
+        ends = [found.start() for found in _AFTER_HOST.finditer(name)]
+        found = [
+            known
+            for start in starts
+            for end in ends
+            if SHORTEST_HOST < end - start <= self._longest and (known := self._known.get(name[start:end])) is not None
+        ]
+        return min(found)[1] if found else None

@@ -7,8 +7,10 @@ from pathlib import Path
 import hyperscan
 import pytest
 
+from corpus.atoms import literals_key
 from corpus.cache import KEPT
 from index.database import compile_literals
+from index.worker import Engine
 
 LITERALS = {0: b"Out of memory", 3: b"NCCL WARN", 7: b"\x01\x02\x03"}
 TEXT = b"\nx NCCL WARN y\nOut of memory\nOut of memory\n"
@@ -21,7 +23,7 @@ def hits(literals: dict[int, bytes], cache_dir: Path | None) -> list[tuple[int, 
     def on_match(literal: int, _start: int, end: int, _flags: int, _context: object) -> None:
         found.append((literal, end))
 
-    database = compile_literals(literals, cache_dir)
+    database = compile_literals(lambda: literals, cache_dir, "key")
     database.scan(TEXT, on_match, scratch=hyperscan.Scratch(database))
     return found
 
@@ -49,17 +51,37 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: bytes) -> None:
     assert len(file.read_bytes()) == len(whole)
 
 
-def test_other_literals_or_numbers_are_another_file(tmp_path: Path) -> None:
-    compile_literals(LITERALS, tmp_path)
-    compile_literals({1: LITERALS[0], 3: LITERALS[3], 7: LITERALS[7]}, tmp_path)
-    # The same bytes, cut elsewhere.
-    compile_literals({0: b"Out of memoryN", 3: b"CCL WARN", 7: LITERALS[7]}, tmp_path)
-    assert len(kept(tmp_path)) == 3
+def test_what_is_kept_is_not_asked_for_its_literals(tmp_path: Path) -> None:
+    compile_literals(lambda: LITERALS, tmp_path, "key")
+    compile_literals(lambda: pytest.fail("the literals were looked at"), tmp_path, "key")
+
+
+def test_without_a_key_nothing_is_kept(tmp_path: Path) -> None:
+    compile_literals(lambda: LITERALS, tmp_path)
+    assert not kept(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("literals", "extra"),
+    [
+        ([b"NCCL WARN", b"Out of memory"], [b"\x01"]),
+        # The same bytes, cut elsewhere.
+        ([b"Out of memoryN", b"CCL WARN"], [b"\x01"]),
+        ([b"Out of memory"], [b"NCCL WARN", b"\x01"]),
+        ([b"Out of memory", b"NCCL WARN"], [b"\x01", b"\x02"]),
+    ],
+)
+def test_other_literals_or_numbers_are_another_file(tmp_path: Path, literals: list[bytes], extra: list[bytes]) -> None:
+    given: tuple[list[bytes], list[bytes]]
+    for given in (([b"Out of memory", b"NCCL WARN"], [b"\x01"]), (literals, extra)):
+        engine = Engine(given[0], given[1], key=literals_key(given[0]), cache_dir=tmp_path)
+        assert engine.literals == [*given[0], *given[1]]
+    assert len(kept(tmp_path)) == 2
 
 
 def test_only_the_last_ones_are_kept(tmp_path: Path) -> None:
     for number in range(KEPT + 3):
-        compile_literals({number: b"Out of memory"}, tmp_path)
+        compile_literals(lambda: LITERALS, tmp_path, f"{number}")
     assert len(kept(tmp_path)) == KEPT
 
 
