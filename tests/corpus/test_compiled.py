@@ -33,7 +33,12 @@ def compiled(good: Path) -> Path:
 
 
 def live(catalogue: Catalogue) -> list[Head]:
-    return [head for head in catalogue.heads.values() if head.status != "retired"]
+    """The heads that a scan looks for."""
+    return [head for head in catalogue.heads.values() if head.status != "retired" and not head.broad]
+
+
+def test_broad_classes_are_known_without_the_other_heads(bundled: Catalogue) -> None:
+    assert bundled.broad == sorted(head for head in bundled.heads.values() if head.broad) != []
 
 
 def test_the_tables_are_those_that_the_heads_give(bundled: Catalogue) -> None:
