@@ -50,8 +50,9 @@ def strength_of(group: Group) -> Strength:
 class FindingBuilder:
     """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
 
-    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None) -> None:
-        """Take the run for its lines and its catalogue, and what the logs call the job for the commands."""
+    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None, before: int = 0) -> None:
+        """Take the run for its lines and its catalogue, what the logs call the job for the commands, and how many findings there are."""
+        self._before = before
         self._names = names or {}
         self.run = run
         self.graph = graph
@@ -68,7 +69,7 @@ class FindingBuilder:
         sequence += [(group, "downstream") for group in ordered.downstream]
         sequence += [(group, "recovered") for group in ordered.recovered]
         sequence += [(group, "unrelated") for group in ordered.unrelated]
-        for number, (group, _) in enumerate(sequence, start=1):
+        for number, (group, _) in enumerate(sequence, start=1 + self._before):
             self.ids[id(group)] = f"f{number}"
         findings = [self._finding(group, role, ordered) for group, role in sequence]
         independent = {self.ids[id(group)] for group in ordered.independent}

@@ -23,8 +23,10 @@ from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.groups import Ordered, group_events
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
+from assistant.diagnosis.jobs import Job, jobs_of, part_of
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.numbers import nonfinite_events
+from assistant.diagnosis.others import beside, failed_at, said_of
 from assistant.diagnosis.peers import lost_peers, named_by_address
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
@@ -43,7 +45,7 @@ from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
 from assistant.logs.stacks import read_stacks
-from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, Suspect, VerdictStatus
+from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, SourceInfo, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
 
@@ -115,10 +117,9 @@ def diagnose_run(
     started = time.perf_counter()
     run = read_run(paths, catalogue, stdin=stdin, progress=progress)
     read = time.perf_counter()
-    facts = gather(run)
-    ordered = judge(run, facts)
     options = options or Options()
-    diagnosis = compose(run, facts, ordered, options)
+    jobs = jobs_of(run)
+    diagnosis = _verdict_on_one_of(run, jobs, options) if jobs else _verdict_on(run, options)
     judged = time.perf_counter()
     timings = {"read": _ms(read - started), "judge": _ms(judged - read)}
     if options.baseline:
@@ -128,6 +129,29 @@ def diagnose_run(
         timings["baseline"] = _ms(time.perf_counter() - judged)
     timings["total"] = _ms(time.perf_counter() - started)
     return Outcome(diagnosis.model_copy(update={"timings_ms": timings}), run)
+
+
+def _verdict_on(run: Run, options: Options) -> Diagnosis:
+    facts = gather(run)
+    return compose(run, facts, judge(run, facts), options)
+
+
+def _verdict_on_one_of(run: Run, jobs: Sequence[Job], options: Options) -> Diagnosis:
+    """The verdict on the job whose failure is the latest, with the first faults of the others beside it."""
+    parts = [part_of(run, job.sources) for job in jobs]
+    facts = [gather(part) for part in parts]
+    orders = [judge(part, found) for part, found in zip(parts, facts, strict=True)]
+    chosen = max(range(len(jobs)), key=lambda number: failed_at(orders[number]))
+    diagnosis = compose(parts[chosen], facts[chosen], orders[chosen], options)
+    for number, job in enumerate(jobs):
+        if number != chosen:
+            diagnosis = beside(diagnosis, job, parts[number], orders[number])
+    infos = {
+        info.path: info for part, found in zip(parts, facts, strict=True) for info in source_infos(part, found.places)
+    }
+    everything = [infos.get(path, SourceInfo(path=path)) for path in (*run.paths, *(item.path for item in run.unread))]
+    warning = said_of(jobs, jobs[chosen], failed=any(failed_at(order)[0] for order in orders))
+    return diagnosis.model_copy(update={"sources": tuple(everything), "warnings": (warning, *diagnosis.warnings)})
 
 
 def _ms(seconds: float) -> float:
