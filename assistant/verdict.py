@@ -181,6 +181,8 @@ class Suspect(Part):
     host: str | None = None
     reason: SuspectReason
     because: str = ""
+    finding: str | None = None
+    """Id of the finding that an event without a comparable time is; reports show it here and not as unrelated."""
 
 
 class FetchNext(Part):

@@ -39,7 +39,7 @@ from assistant.diagnosis.skew import Skew, put_right
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
-from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
+from assistant.diagnosis.suspects import exited_first, find_suspects, linked, missing_ranks, unique
 from assistant.diagnosis.window import mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
@@ -214,6 +214,7 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
+    suspects = [linked(suspect, findings) for suspect in suspects]
     wants_misses = status not in {"identified", "degraded", "healthy"}
     misses = near_misses(run, facts, builder, options.max_near_misses) if wants_misses else ()
     return Diagnosis(
@@ -248,7 +249,9 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
 def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     if status == "healthy":
-        return _unplaced(facts.events)  # a job that lives or finished waits for nobody, whatever its stacks show
+        return _unplaced(
+            facts.events, run.paths
+        )  # a job that lives or finished waits for nobody, whatever its stacks show
     suspects = find_suspects(facts.collectives, facts.places, seen)
     certain = {suspect.rank for suspect in suspects if suspect.reason not in {"absent", "silent"}}
     if facts.hung and not certain:
@@ -260,7 +263,7 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
         suspects = named_by_address(missing_ranks(facts.places, seen), lost) or exited_first(facts.places)
         if facts.stall is not None:
             suspects = stalled_ranks(facts.stall, facts.places) + suspects
-    suspects += _unplaced(facts.events)
+    suspects += _unplaced(facts.events, run.paths)
     first = ordered.initiating
     # How a process ended, or that it stands in the kernel, is no cause: the rank stays a suspect.
     explained = (
@@ -273,11 +276,11 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
     return unique(suspect for suspect in suspects if suspect.rank not in known - odd or suspect.rank is None)
 
 
-def _unplaced(events: Sequence[Event]) -> list[Suspect]:
+def _unplaced(events: Sequence[Event], paths: Sequence[str]) -> list[Suspect]:
     suspects = []
     for event in events:
         if event.unplaced and not event.unrelated and event.tier == Tier.FAILURE and event.head is not None:
-            because = f"{event.head.title}: {event.unplaced}"
+            because = f"{event.head.title} ({paths[event.source]}:{event.line}): {event.unplaced}"
             suspects.append(Suspect(rank=event.rank, host=event.host, reason="unplaced-event", because=because))
     return suspects[:8]
 

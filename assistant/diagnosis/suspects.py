@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assistant.diagnosis.collectives import CollectiveState, RankState, states_of
 from assistant.diagnosis.exitcodes import signal_of
 from assistant.logs.layout import Places
-from assistant.verdict import Suspect, SuspectReason
+from assistant.verdict import Finding, Suspect, SuspectReason
 
 MAX_SUSPECTS = 16
 
@@ -95,6 +95,16 @@ def exited_first(places: Places) -> list[Suspect]:
             )
             suspects.append(Suspect(rank=failure.rank, host=failure.host, reason="exited-first", because=because))
     return suspects[:8]
+
+
+def linked(suspect: Suspect, findings: Sequence[Finding]) -> Suspect:
+    """A suspect with the finding that it is, where an event that has no place among the others is suspected."""
+    if suspect.reason != "unplaced-event":
+        return suspect
+    mine = (
+        finding.id for finding in findings if any(f"({line.place})" in suspect.because for line in finding.evidence)
+    )
+    return suspect.model_copy(update={"finding": next(mine, None)})
 
 
 def unique(suspects: Iterable[Suspect]) -> list[Suspect]:

@@ -57,7 +57,14 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places, ranks)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        stranger = "" if foreign else _foreign_gpu(event, places, ranks)
+        following = _seconds_to_error(event, events, job) if stranger and not places.world_said else None
+        if following is not None:
+            event.unplaced = (
+                f"{stranger}, but these may not be all of the job's, and {_length(following)} later it met an error"
+            )
+        foreign = foreign or ("" if event.unplaced else stranger)
         if (
             ended is not None
             and event.moment is not None
@@ -87,6 +94,18 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = f"{_length(late)} after the last record of the job"
         elif foreign:
             event.unrelated = foreign
+
+
+def _seconds_to_error(event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
+    """Seconds from a node event to the first error of the job soon after it; None where there is none."""
+    gaps = [
+        gap
+        for other in events
+        if other.source in job and not other.kernel and other.tier <= Tier.CONSEQUENCE and not other.quiet
+        if event.moment is not None and other.onset is not None
+        if (gap := event.moment.before(other.onset)) is not None and 0 <= gap <= GRACE_S
+    ]
+    return min(gaps, default=None)
 
 
 def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
