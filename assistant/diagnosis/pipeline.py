@@ -39,7 +39,7 @@ from assistant.diagnosis.skew import Skew, put_right
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
-from assistant.diagnosis.suspects import exited_first, find_suspects, linked, missing_ranks, unique
+from assistant.diagnosis.suspects import exited_first, find_suspects, linked, missing_ranks, not_silent, unique
 from assistant.diagnosis.window import mark_unrelated
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
@@ -257,7 +257,7 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
     if facts.hung and not certain:
         # What was seen of a rank says more than that it reported nothing.
         suspects = []
-    suspects = facts.hung + suspects
+    suspects = facts.hung + not_silent(suspects, run, facts.events, facts.places, facts.clock)
     if status in {"symptom-only", "classified"} and not suspects:
         lost = lost_peers(facts.events, run.records, run.paths, facts.places)
         suspects = named_by_address(missing_ranks(facts.places, seen), lost) or exited_first(facts.places)
