@@ -28,7 +28,11 @@ from assistant.verdict import (
     VerifyStep,
 )
 from corpus.head import Head
+from corpus.late import late
+from corpus.match import Hit
 from corpus.record import Record
+
+_WORDS = late(r"(?: [A-Za-z]{1,30}){1,8}")
 
 
 def entry_ref(head: Head) -> EntryRef:
@@ -108,6 +112,8 @@ class FindingBuilder:
         captures: dict[str, str] = {}
         if event.hit is not None:
             captures = {name: capture.text for name, capture in event.hit.captures.items()}
+            if (reason := captures.get("reason")) is not None:
+                captures["reason"] = reason + _rest_of_phrase(event.hit, reason)
         fields = self._line_fields(event.source, event.record, event)
         return EvidenceLine(**fields, signature=event.hit.signature if event.hit else None, captures=captures)
 
@@ -228,6 +234,13 @@ class FindingBuilder:
                 f"an onset before that of {', '.join(self.ids[id(c)] for c in group.explained_by) or 'any other fault'}"
             )
         return "; ".join(parts)
+
+
+def _rest_of_phrase(hit: Hit, reason: str) -> str:
+    """The other words of a reason that a signature ends with: of `Connection refused` it binds the first one."""
+    text = hit.record.text
+    rest = _WORDS.match(text, hit.end) if text[: hit.end].endswith(reason) else None
+    return rest.group() if rest is not None else ""
 
 
 def set_aside(event: Event) -> SetAside:

@@ -36,6 +36,12 @@ _LINE = late(
 )
 _QUOTED = late(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
+_REQUEST = late(
+    r"""\b[Rr]eceived request \S{1,80}: prompt: |\bprompt(?:_text)?["']?\s?[:=]\s?["'\[(<`]|["']?messages["']?\s?[:=]\s?\[\s?[{(]|["']role["']\s?:\s?["']"""
+    r"""|["'](?:inputs?|query|question|instruction|user_input|text_input)["']\s?:\s?\[?["']|<\|(?:user|im_start|start_header_id|begin_of_text|system|assistant)\b|<start_of_turn>|\[INST\]"""
+    r"""|### (?:Instruction|Human|User)\b|"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) /[^" ]{0,400}$"""
+)
+"""What stands before the words of a user that a server writes to its log: a request, its body, a chat template, a URL."""
 _WHOLLY_QUOTED = late(r'"[^"]+"')
 _COLUMNS = late(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
 _TIME = late(r"time|date|\bts\b|\bat\b", re.I)
@@ -104,4 +110,6 @@ def quotes(record: Record, start: int) -> bool:
         return True
     if _WHOLLY_QUOTED.fullmatch(record.message.strip()) is not None:
         return False  # a logger that puts its messages in quotes
+    if _REQUEST.search(record.text, 0, start) is not None:
+        return True
     return _QUOTED.search(record.text[max(0, start - 40) : start]) is not None
