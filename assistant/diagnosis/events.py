@@ -107,6 +107,8 @@ class Event:
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
+    pod: str = ""
+    """The pod that an event of the platform speaks of; empty where it names none."""
     quoted: str = ""
     """What quotes it, so that nothing is reported here; empty when it is no quotation."""
     notes: list[str] = field(default_factory=list)

@@ -40,6 +40,15 @@ def kernel_sources(run: Run) -> set[int]:
     return found
 
 
+def read_pods_spoken_of(events: Sequence[Event]) -> None:
+    """Note the pod of each event of the platform that names one."""
+    for event in events:
+        if event.head is not None and event.head.family == "scheduler-platform":
+            found = _POD.search(event.record.text)
+            if found is not None:
+                event.pod = next(name for name in found.groups() if name)
+
+
 def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: RunClock, progress: Progress) -> None:
     """Set aside node events that are not this job's, or that cannot be placed in time."""
     kernel = kernel_sources(run)
@@ -125,7 +134,7 @@ def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[i
     return None
 
 
-_POD = late(r"\bpods?/([\w.\-]+)")
+_POD = late(r"\bpods?/([\w.\-]+)|\bpod ([a-z0-9][\w.\-]*)_[a-z0-9\-]+\([0-9a-f\-]{4,40}\)|\bpod=\"[\w\-]+/([\w.\-]+)\"")
 
 
 def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) -> None:
@@ -134,15 +143,21 @@ def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) ->
         record.container for index in job for record in run.sources[index].records if record.container is not None
     ]
     has_own_fault = any(event.source in job and _is_own_fault(event) for event in events)
-    for event in events:
-        found = _POD.search(event.record.text)
-        if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
-            continue
-        pod = found.group(1)
-        known = any(pod in text or text in pod for text in texts if text and len(text) > 3)
+    spoken = [event for event in events if event.pod and event.source not in job]
+    ours = {event.pod for event in spoken if any(_is_of(event.pod, text) for text in texts)}
+    for event in spoken:
+        pod = event.pod
+        known = pod in ours
         # What keeps a member of the job away explains only a wait for it, never a fault that the others have themselves.
         if not known and (has_own_fault or not any(is_sibling(pod, text) for text in texts)):
+            if ours:
+                event.unrelated = event.unrelated or f"it speaks of pod {pod}, another one than the job's"
             event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+def _is_of(pod: str, text: str) -> bool:
+    """Whether a path or the name of a container is of a pod."""
+    return len(text) > 3 and (pod in text or text in pod)
 
 
 def _is_own_fault(event: Event) -> bool:
@@ -154,14 +169,21 @@ def _is_own_fault(event: Event) -> bool:
 _INDEXED = late(
     r"^(?P<job>[a-z0-9][a-z0-9.\-]*?)-(?:(?:master|worker|launcher|chief|ps|evaluator|leader|head|node|replica|server)-)?\d{1,5}$"
 )
+_GENERATED = late(r"^(?P<owner>[a-z0-9][a-z0-9.\-]*?)(?:-[bcdf0-9]{6,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+"""A pod that a Job or a Deployment made: its owner, then letters by chance."""
 _FILE_END = late(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
 
 
 def is_sibling(pod: str, known: str) -> bool:
-    """Whether two pods (or the file of one) are numbered members of one job: its worker 0 beside its master."""
-    mine = _INDEXED.match(pod)
-    other = _INDEXED.match(_FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1]))
-    return mine is not None and other is not None and mine.group("job") == other.group("job")
+    """Whether two pods (or the file of one) are members of one job: its worker 0 beside its master, or one that took another's place."""
+    if pod == known:
+        return True
+    name = _FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1])
+    mine, other = _INDEXED.match(pod), _INDEXED.match(name)
+    if mine is not None and other is not None:
+        return mine.group("job") == other.group("job")
+    made, also = _GENERATED.match(pod), _GENERATED.match(name)
+    return made is not None and also is not None and made.group("owner") == also.group("owner")
 
 
 def platform_sources(run: Run) -> set[int]:
