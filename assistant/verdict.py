@@ -220,6 +220,8 @@ class RunInfo(Part):
     names: dict[str, str] = {}
     """What the logs call the job and its place (`jobid`, `pod`, `namespace`, `container`, `node`, `host`); only what is
     named and is the only one of its kind. Commands are filled with these."""
+    last_lines: tuple[Line, ...] = ()
+    """Where nothing tells why the run ended: its last step and the last lines of its logs."""
     sampled: tuple[str, ...] = ()
     """Names of the fields here that rest on a sample of the lines."""
 

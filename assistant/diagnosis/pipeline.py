@@ -16,6 +16,7 @@ from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.dumping import mark_dumps
+from assistant.diagnosis.ending import last_lines
 from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
@@ -212,6 +213,9 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
         ordered = slowing(ordered)
     if status in {"symptom-only", "inconclusive", "healthy"}:
         ordered.initiating = None
+    if status == "inconclusive":
+        ends = last_lines(run, facts.places, facts.clock, facts.progress)
+        info = info.model_copy(update={"last_lines": ends})
     builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
