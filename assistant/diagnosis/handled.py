@@ -30,6 +30,12 @@ _GOES_ON = late(
     r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here|\b(?:unavailable|not (?:available|installed|supported|found))[,;:.] ?(?:using|disabling|continuing|will use)\b"
     r"|\b[Tt]rial \d+ (?:failed|finished|ok)|\brequest \S{1,60} failed|trying (?:the )?(?:next|batch size)|HTTP/[\d.]{1,3}\" [45]\d\d\b|\binstead\b$"
 )
+_PASSES = late(
+    r"\bgoing to \S{1,200} instead\b|\b(?:[Ss]tep(?:Id=| ))?\d{1,12}\.extern\b|\b[Rr]etrying\b|\b[Ww]ill (?:be )?retr(?:y|ied)\b|\b[Ff]alling back to\b"
+    r"|\b[Ss]etting TMPDIR to\b|\bNode configuration differs from hardware: CPUs="
+)
+"""Words by which a line says that it ended nobody: what a retry met, what Slurm took instead, and the step that holds no task."""
+_TRIES = late(r"\(?\b(?:attempt |retry )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})\)?")
 _FATAL_WORDS = late(
     r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? ?\(?[1-9-]|\bAborted\b|\bKilled\b|core dumped|\bexiting\b|shutting down"
     r"|Shutting down|terminated|Traceback|CANCELLED|failed to start|FAILED|(?<!Server )\bError\b|\bfatal\b|make: \*\*\*"
@@ -61,6 +67,25 @@ def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[in
             continue
         needed = PLAIN_AFTER_WORDS if _says_it_goes_on(run, event) else PLAIN_AFTER
         event.quiet = event.quiet or len(after) >= needed
+    _mark_passing(run, events)
+
+
+def _mark_passing(run: Run, events: Sequence[Event]) -> None:
+    """Quiet what says itself that the program goes on, where nothing else in these logs is a fault."""
+    opened = [event for event in events if not (event.quiet or event.recovered or event.unrelated or event.unplaced)]
+    if opened and all(not event.kernel and _passes(run, event) for event in opened):
+        for event in opened:
+            event.quiet = True
+
+
+def _passes(run: Run, event: Event) -> bool:
+    last = event.episode.last if event.episode is not None else event.line
+    below = run.around(event.source, last + 1, last + WORDS_WITHIN)
+    for text in (event.record.message, *(record.message for record in below)):
+        if _PASSES.search(text) is not None:
+            tries = _TRIES.search(text)
+            return tries is None or int(tries.group(1)) < int(tries.group(2))
+    return False
 
 
 def _mark_quoted(run: Run, events: Sequence[Event]) -> None:

@@ -54,7 +54,7 @@ _CARRIED = re.compile(
     r"|Caught \w+ in (?:DataLoader worker|replica|pin memory)|look up to see its traceback|PTXAS error: Internal Triton"
 )
 _FATAL = re.compile(
-    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
+    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault(?! handler)|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
 )
 _ERROR = re.compile(
     r"^(?:[\w./\-]{1,60}: )?(?:[Ee]rror|ERROR|[Ff]atal)\b(?:\[[\w-]+\])?\s?: |^(?:Error|Fatal) [a-z]|^(?:[\w./\-]{1,60}: ){1,3}.*(?:: command not found|: Permission denied|: No such file or directory)$|: error: |^ImportError|error while loading shared libraries|^Killed$|\bKilled\b.{0,120}$"
