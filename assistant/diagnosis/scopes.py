@@ -34,7 +34,7 @@ _READY = late(r"^Ready:\s+(True|False)$")
 _ROW = late(r"^(?:\S+\s+)?\S+\s+(?:Normal|Warning)\s+[A-Z]\w+\s+pods?/([\w.\-]{1,253})\s")
 _JOB_IN_NAME = late(r"(?:^|[/_.\-])(?:slurm[_\-.]?|job[_\-.]?|[A-Za-z]\w*[_\-.])(\d{4,12})(?=[_.\-/]|$)")
 _OWN_JOB = late(
-    r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b"
+    r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b|srun: job (\d{3,12}) (?:queued|has been allocated)"
 )
 _JOB_SPOKEN = late(r"\*\*\* (?:JOB|STEP) (\d{3,12})(?:[._]\S+)? ON |\b(?:JobId|StepId|job_id|jobid)=(\d{3,12})|\[(\d{3,12})\.(?:\d{1,5}|batch|extern)\]|\b[Jj]ob (\d{3,12}) (?:was |has )?(?:[Kk]illed|[Cc]ancelled|preempted|exceeded)")  # fmt: skip
 

@@ -15,6 +15,7 @@ from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.zones import zone_shift
 from assistant.logs.clock import DAY, Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
 from corpus.late import late
@@ -22,8 +23,6 @@ from corpus.record import Record
 
 GRACE_S = 120.0
 """A node event this long before the first or after the last record of a job is still its own."""
-ZONE_STEP_S, WIDEST_ZONE_S = 1_800.0, 14 * 3_600.0
-"""Clocks of two zones differ by whole half hours, and by so many at most."""
 KERNEL_SHARE = 0.6
 """A source most of whose records the kernel wrote is a kernel log."""
 
@@ -128,8 +127,8 @@ def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[i
         if not is_error or theirs is None or theirs.kind != "absolute" or theirs.zoned == stamp.zoned:
             continue
         gap = event.moment.before(other.moment) if other.moment is not None else None
-        shift = round(gap / ZONE_STEP_S) * ZONE_STEP_S if gap is not None else 0.0
-        if gap is not None and 0 < abs(shift) <= WIDEST_ZONE_S and -1.0 <= gap - shift <= GRACE_S:
+        shift = zone_shift(gap, GRACE_S) if gap is not None else None
+        if shift is not None:
             return shift
     return None
 
