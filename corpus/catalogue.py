@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -100,8 +101,10 @@ class Catalogue:
         if head is not None:
             return head
         known = [*self.heads, *self._aliases]
-        near = difflib.get_close_matches(entry_id, known, n=1, cutoff=0.5)
-        near = near or [name for name in known if entry_id in name][:1]
+        asked = re.sub(r"[\s_]+", "-", entry_id.strip().lower())
+        begun = sorted((name for name in known if len(asked) > 3 and name.startswith(asked)), key=len)
+        near = begun[:1] or difflib.get_close_matches(asked, known, n=1, cutoff=0.5)
+        near = near or [name for name in known if asked and asked in name][:1]
         hint = f"Did you mean `{near[0]}`?" if near else "`firstfault list` shows all ids."
         raise UnknownEntryError(f"No entry has the id `{entry_id}`.", hint)
 

@@ -164,3 +164,15 @@ def test_a_log_that_cannot_be_written_is_said_before_the_job_starts(command: lis
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "was not started" in ended.stderr
     assert "--log" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "job", "status"),
+    [((), "false", 1), (("--exit-code",), "false", 11), (("--exit-code",), "true", 0), ((), "true", 0)],
+)
+def test_a_job_that_prints_nothing_is_inconclusive_where_it_failed(
+    command: list[str], options: tuple[str, ...], job: str, status: int
+) -> None:
+    ended = run(command, *options, "--", job)
+    assert ended.returncode == status
+    assert "printed nothing" in ended.stderr
