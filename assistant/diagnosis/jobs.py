@@ -25,6 +25,8 @@ from corpus.record import Record
 
 MAX_PAIRS = 400
 """Pairs of files of one rank that are compared."""
+MAX_UNRANKED = 16
+"""Logs up to which those that name no rank are compared as well: of them only what came after another is plain."""
 AHEAD_S, AHEAD_STEPS = 30.0, 2
 """One rank makes a step at one time: so far apart, the same step was made by two."""
 FEWEST_STEPS = 3
@@ -60,7 +62,8 @@ class _Log:
     path: str
     rank: int | None = None
     ids: set[str] = field(default_factory=set)
-    world: int | None = None
+    worlds: dict[str, int] = field(default_factory=dict)
+    """By wording of the line: the size of the world that it says."""
     start: tuple[object, ...] | None = None
     steps: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     """By wording of the step line: seconds and number of each."""
@@ -77,9 +80,9 @@ def jobs_of(run: Run) -> list[Job]:
         return []
     shared = kernel_sources(run) | platform_sources(run)
     logs = [_read(run, index) for index in range(len(run.sources)) if index not in shared]
-    by_rank: dict[int, list[_Log]] = {}
+    by_rank: dict[int | None, list[_Log]] = {}
     for log in logs:
-        if log.rank is not None:
+        if log.rank is not None or len(logs) <= MAX_UNRANKED:
             by_rank.setdefault(log.rank, []).append(log)
     apart = _parted_by_id(logs) or _parted_by_steps(run, by_rank)
     return _jobs(run, apart) if len(apart) > 1 else []
@@ -141,7 +144,7 @@ def _is_one_step(of_id: dict[str, list[_Log]]) -> bool:
     return known and not any(one & other for one, other in combinations(ranks, 2))
 
 
-def _parted_by_steps(run: Run, by_rank: dict[int, list[_Log]]) -> dict[str, list[int]]:
+def _parted_by_steps(run: Run, by_rank: dict[int | None, list[_Log]]) -> dict[str, list[int]]:
     """The logs by what their names share, where two of one rank cannot be of one job."""
     crowded = {rank: logs for rank, logs in by_rank.items() if len(logs) > 1}
     for log in (log for logs in crowded.values() for log in logs):
@@ -192,8 +195,9 @@ def _follow(run: Run, log: _Log) -> None:
     for record in records:
         message = record.message
         if "orld" in message or "WORLD_SIZE" in message:
-            sizes = [int(found) for found in _WORLD.findall(message)]
-            log.world = max([log.world or 0, *sizes]) or None
+            for found in _WORLD.finditer(message):
+                words = _words(message)
+                log.worlds[words] = max(log.worlds.get(words, 0), int(found[1]))
         mark = mark_of(log.index, record) if record.time is not None else None
         if mark is not None and mark.step is not None and record.time is not None:
             log.steps.setdefault(_wording(record), []).append((record.time.seconds, mark.step))
@@ -201,27 +205,41 @@ def _follow(run: Run, log: _Log) -> None:
 
 def _wording(record: Record) -> str:
     assert record.time is not None
-    words = re.sub(r"[\W\d_]+|\b(?:nan|inf)\b", " ", template(record.message))
-    return f"{record.time.kind} {words[:60]}"
+    return f"{record.time.kind} {_words(record.message)}"
+
+
+def _words(message: str) -> str:
+    """A message without its numbers, by which the same line of two logs is known."""
+    return re.sub(r"[\W\d_]+|\b(?:nan|inf)\b", " ", template(message))[:60]
 
 
 def _differ(one: _Log, other: _Log) -> bool:
     """Whether two logs of one rank are plainly of two jobs."""
-    if one.world is not None and other.world is not None and one.world != other.world:
+    if one.rank is not None and any(
+        one.worlds[line] != other.worlds[line] for line in one.worlds.keys() & other.worlds.keys()
+    ):
         return True
-    return any(
-        _steps_differ(one.steps[wording], other.steps[wording], is_anew=one.start is None or one.start != other.start)
-        for wording in one.steps.keys() & other.steps.keys()
-    )
+    is_anew = one.start is None or one.start != other.start
+    for wording in one.steps.keys() & other.steps.keys():
+        if _began_anew(one.steps[wording], other.steps[wording]):
+            # That one run came after the other says its start as well, where it is not the same once more.
+            return is_anew
+        if one.rank is not None and _steps_differ(one.steps[wording], other.steps[wording]):
+            return True
+    return False
 
 
-def _steps_differ(one: list[tuple[float, int]], other: list[tuple[float, int]], *, is_anew: bool) -> bool:
+def _began_anew(one: list[tuple[float, int]], other: list[tuple[float, int]]) -> bool:
+    """Whether one of two logs begins with the first step after the other had made its last."""
+    early, later = sorted((one, other), key=lambda steps: steps[0][0])
+    return early[-1][0] < later[0][0] and later[0][1] <= 1 < early[-1][1]
+
+
+def _steps_differ(one: list[tuple[float, int]], other: list[tuple[float, int]]) -> bool:
+    """Whether two logs tell of one rank that made its steps twice, at other times."""
     if min(len(one), len(other)) < FEWEST_STEPS:
         return False
     early, late_one = sorted((one, other), key=lambda steps: steps[0][0])
-    if early[-1][0] < late_one[0][0]:
-        # One after the other: a run that began anew, where its start does not say that it is the same once more.
-        return is_anew and late_one[0][1] <= 1 < early[-1][1]
     first, last = late_one[0][0], min(early[-1][0], late_one[-1][0])
     theirs = [(seconds, step) for seconds, step in early if first <= seconds <= last]
     mine = [(seconds, step) for seconds, step in late_one if first <= seconds <= last]

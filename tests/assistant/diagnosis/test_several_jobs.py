@@ -103,6 +103,13 @@ def test_a_run_that_began_anew_hours_later_is_another_one(tmp_path: Path) -> Non
     assert_apart(verdict(tmp_path, files))
 
 
+@pytest.mark.parametrize("names", [("monday/job.log", "tuesday/job.log"), ("first.log", "second.log")])
+def test_so_is_one_whose_logs_name_no_rank(tmp_path: Path, names: tuple[str, str]) -> None:
+    files = {names[0]: steps(0, 0, 40) + breaks(0, 590), names[1]: steps(0, 9000, 60) + waits(0, 10210)}
+    result = verdict(tmp_path, {name: text.replace("[rank0]", "trainer") for name, text in files.items()})
+    assert_apart(result)
+
+
 def test_the_job_whose_failure_is_the_latest_is_asked_for(tmp_path: Path) -> None:
     files = {
         "jobA/rank0.log": steps(0, 0, 10) + waits(0, 800),
@@ -137,6 +144,14 @@ ONE_JOB = {
         "rank0.log": steps(0, 0, 60) + waits(0, 1210),
         "metrics/rank0.log": steps(0, 0, 240, every=2).replace("trainer: step", "micro: iteration"),
         "rank1.log": steps(1, 0, 60) + breaks(1, 600),
+    },
+    "a trainer and a server that it starts": {
+        "trainer/rank0.log": f"{stamp(0)} [rank0] INFO world size 8\n" + steps(0, 0, 60) + waits(0, 1210),
+        "server/rank0.log": f"{stamp(0)} [rank0] INFO engine of world_size=2\n" + breaks(0, 590),
+    },
+    "workers that count what each of them did": {
+        "a/worker.log": steps(0, 0, 60).replace("[rank0]", "actor") + waits(0, 1210),
+        "b/worker.log": steps(0, 100, 40).replace("[rank0]", "actor") + f"{stamp(590)} {OOM}\n",
     },
     "ranks that are a step apart": {
         "a/rank0.log": steps(0, 0, 60) + waits(0, 1210),
