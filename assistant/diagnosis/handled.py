@@ -35,6 +35,10 @@ _PASSES = late(
     r"|\b[Ss]etting TMPDIR to\b|\bNode configuration differs from hardware: CPUs="
 )
 """Words by which a line says that it ended nobody: what a retry met, what Slurm took instead, and the step that holds no task."""
+_NEXT = late(
+    r"^(?:[\w.\-]{1,60}: )*(?:[Rr]etrying|[Ww]ill (?:be )?retr(?:y|ied)|[Ff]alling back to|[Ss]etting TMPDIR to)\b"
+)
+"""How the line below an error begins that says of it that the program goes on."""
 _TRIES = late(r"\(?\b(?:attempt |retry )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})\)?")
 _FATAL_WORDS = late(
     r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? ?\(?[1-9-]|\bAborted\b|\bKilled\b|core dumped|\bexiting\b|shutting down"
@@ -80,9 +84,9 @@ def _mark_passing(run: Run, events: Sequence[Event]) -> None:
 
 def _passes(run: Run, event: Event) -> bool:
     last = event.episode.last if event.episode is not None else event.line
-    below = run.around(event.source, last + 1, last + WORDS_WITHIN)
-    for text in (event.record.message, *(record.message for record in below)):
-        if _PASSES.search(text) is not None:
+    below = run.around(event.source, last + 1, last + 1)
+    for text, words in ((event.record.message, _PASSES), *((record.message, _NEXT) for record in below)):
+        if words.search(text) is not None:
             tries = _TRIES.search(text)
             return tries is None or int(tries.group(1)) < int(tries.group(2))
     return False

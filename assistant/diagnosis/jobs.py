@@ -215,6 +215,8 @@ def _words(message: str) -> str:
 
 def _differ(one: _Log, other: _Log) -> bool:
     """Whether two logs of one rank are plainly of two jobs."""
+    if one.ids & other.ids:
+        return False  # runs of one job, which wrote into files of their own
     if one.rank is not None and any(
         one.worlds[line] != other.worlds[line] for line in one.worlds.keys() & other.worlds.keys()
     ):

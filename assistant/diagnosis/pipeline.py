@@ -27,7 +27,7 @@ from assistant.diagnosis.harmless import mark_harmless
 from assistant.diagnosis.jobs import Job, jobs_of, part_of
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.numbers import nonfinite_events
-from assistant.diagnosis.others import beside, failed_at, said_of
+from assistant.diagnosis.others import beside, doubt_shared, failed_at, said_of
 from assistant.diagnosis.peers import lost_peers, named_by_address
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
@@ -141,6 +141,8 @@ def _verdict_on_one_of(run: Run, jobs: Sequence[Job], options: Options) -> Diagn
     """The verdict on the job whose failure is the latest, with the first faults of the others beside it."""
     parts = [part_of(run, job.sources) for job in jobs]
     facts = [gather(part) for part in parts]
+    for number, job in enumerate(jobs):
+        doubt_shared(job, facts[number], [other for other in facts if other is not facts[number]])
     orders = [judge(part, found) for part, found in zip(parts, facts, strict=True)]
     chosen = max(range(len(jobs)), key=lambda number: failed_at(orders[number]))
     diagnosis = compose(parts[chosen], facts[chosen], orders[chosen], options)

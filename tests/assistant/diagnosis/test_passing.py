@@ -58,6 +58,8 @@ def test_it_ended_nobody(tmp_path: Path, lines: tuple[str, ...]) -> None:
         ((EXTERN.replace("extern", "0"),), "oom-step"),
         ((f"WARNING {BROKEN}; retrying (5/5)",), "broken-stream"),
         ((BROKEN,), "broken-stream"),
+        ((BROKEN, "data: Connection error, retrying (1/9)"), "broken-stream"),
+        ((EXTERN.replace("extern", "0"), EXTERN), "oom-step"),
         (("Segmentation fault (core dumped)",), "Segmentation fault (core dumped)"),
     ],
 )

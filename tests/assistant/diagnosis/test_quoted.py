@@ -77,3 +77,9 @@ REPORTS = {
 def test_a_servers_own_error_is_one(tmp_path: Path, name: str) -> None:
     (tmp_path / "server.log").write_text(f"start\n{REPORTS[name]}\n")
     assert diagnose([str(tmp_path)], catalogue=CATALOGUE).status == "identified"
+
+
+def test_the_servers_own_error_decides_and_not_the_one_that_a_user_quoted_above_it(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(f"{REQUESTS['vllm']}\nERROR {OOM}\n")
+    found = diagnose([str(tmp_path)], catalogue=CATALOGUE).initiating
+    assert found is not None and found.evidence[0].line == 2

@@ -8,7 +8,8 @@ import pytest
 
 from assistant.diagnosis.pipeline import diagnose
 from assistant.verdict import Diagnosis
-from tests.heads import HANGING_RUN
+from corpus.catalogue import Catalogue
+from tests.heads import HANGING_RUN, catalogue_of, head, signature
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 WATCHDOG = (
@@ -30,12 +31,12 @@ def steps(rank: int, begin: int, count: int, *, every: int = 10, first: int = 0,
     return "\n".join(lines) + "\n"
 
 
-def verdict(folder: Path, files: dict[str, str]) -> Diagnosis:
+def verdict(folder: Path, files: dict[str, str], catalogue: Catalogue = HANGING_RUN) -> Diagnosis:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return diagnose([str(folder)], catalogue=HANGING_RUN)
+    return diagnose([str(folder)], catalogue=catalogue)
 
 
 def waits(rank: int, at: int) -> str:
@@ -53,7 +54,7 @@ def assert_apart(result: Diagnosis) -> None:
     assert other.entry is not None and other.entry.id == "oom" and "another one than" in other.because
     (waited,) = [finding for finding in result.findings if finding.role == "downstream"]
     assert waited.explained_by == ()
-    assert any("2 jobs" in warning for warning in result.warnings)
+    assert any("2 jobs or runs" in warning for warning in result.warnings)
 
 
 def test_one_rank_cannot_be_at_two_steps_at_once(tmp_path: Path) -> None:
@@ -110,6 +111,21 @@ def test_so_is_one_whose_logs_name_no_rank(tmp_path: Path, names: tuple[str, str
     assert_apart(result)
 
 
+def test_a_node_event_beside_two_jobs_is_of_neither(tmp_path: Path) -> None:
+    catalogue = catalogue_of(
+        head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79"), causes=("watchdog",)),
+        head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream"),
+    )
+    files = {
+        "jobA/rank0.log": steps(0, 0, 60) + waits(0, 1210),
+        "jobB/rank0.log": steps(0, 100, 40) + f"{stamp(590)} [rank0]: RuntimeError: lost it\n",
+        "dmesg-n1.log": "[Mon Nov 30 09:09:45 2026] NVRM: Xid (PCI:0000:8a:00): 79, GPU has fallen off the bus.\n",
+    }
+    result = verdict(tmp_path, files, catalogue)
+    assert result.initiating is None
+    assert [suspect.reason for suspect in result.suspects if suspect.rank is None] == ["unplaced-event"]
+
+
 def test_the_job_whose_failure_is_the_latest_is_asked_for(tmp_path: Path) -> None:
     files = {
         "jobA/rank0.log": steps(0, 0, 10) + waits(0, 800),
@@ -149,6 +165,10 @@ ONE_JOB = {
         "trainer/rank0.log": f"{stamp(0)} [rank0] INFO world size 8\n" + steps(0, 0, 60) + waits(0, 1210),
         "server/rank0.log": f"{stamp(0)} [rank0] INFO engine of world_size=2\n" + breaks(0, 590),
     },
+    "runs of one job": {
+        "job-300.log": steps(0, 0, 30),
+        "job-300.restart.log": steps(0, 600, 30) + breaks(0, 905),
+    },
     "workers that count what each of them did": {
         "a/worker.log": steps(0, 0, 60).replace("[rank0]", "actor") + waits(0, 1210),
         "b/worker.log": steps(0, 100, 40).replace("[rank0]", "actor") + f"{stamp(590)} {OOM}\n",
@@ -163,6 +183,6 @@ ONE_JOB = {
 @pytest.mark.parametrize("case", ONE_JOB, ids=lambda case: case.replace(" ", "-"))
 def test_files_of_one_job_stay_together(tmp_path: Path, case: str) -> None:
     result = verdict(tmp_path, ONE_JOB[case])
-    assert not any("2 jobs" in warning for warning in result.warnings)
+    assert not any("2 jobs or runs" in warning for warning in result.warnings)
     assert result.initiating is not None and result.initiating.entry is not None
     assert result.initiating.entry.id == "oom"
