@@ -215,18 +215,16 @@ def _words(message: str) -> str:
 
 def _differ(one: _Log, other: _Log) -> bool:
     """Whether two logs of one rank are plainly of two jobs."""
-    if one.ids & other.ids:
-        return False  # runs of one job, which wrote into files of their own
-    if one.rank is not None and any(
-        one.worlds[line] != other.worlds[line] for line in one.worlds.keys() & other.worlds.keys()
-    ):
+    is_same = bool(one.ids & other.ids)  # of one job only runs are told apart, which came after each other
+    compares = one.rank is not None and not is_same
+    if compares and any(one.worlds[line] != other.worlds[line] for line in one.worlds.keys() & other.worlds.keys()):
         return True
     is_anew = one.start is None or one.start != other.start
     for wording in one.steps.keys() & other.steps.keys():
         if _began_anew(one.steps[wording], other.steps[wording]):
             # That one run came after the other says its start as well, where it is not the same once more.
             return is_anew
-        if one.rank is not None and _steps_differ(one.steps[wording], other.steps[wording]):
+        if compares and _steps_differ(one.steps[wording], other.steps[wording]):
             return True
     return False
 

@@ -111,6 +111,15 @@ def test_so_is_one_whose_logs_name_no_rank(tmp_path: Path, names: tuple[str, str
     assert_apart(result)
 
 
+def test_of_two_runs_of_one_job_the_last_one_is_asked_for(tmp_path: Path) -> None:
+    files = {
+        "job-300.log": steps(0, 0, 30) + waits(0, 910),
+        "job-300.restart.log": steps(0, 1500, 30) + breaks(0, 1805),
+    }
+    result = verdict(tmp_path, files)
+    assert result.initiating is not None and result.initiating.evidence[0].source == "job-300.restart.log"
+
+
 def test_a_node_event_beside_two_jobs_is_of_neither(tmp_path: Path) -> None:
     catalogue = catalogue_of(
         head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79"), causes=("watchdog",)),
@@ -164,10 +173,6 @@ ONE_JOB = {
     "a trainer and a server that it starts": {
         "trainer/rank0.log": f"{stamp(0)} [rank0] INFO world size 8\n" + steps(0, 0, 60) + waits(0, 1210),
         "server/rank0.log": f"{stamp(0)} [rank0] INFO engine of world_size=2\n" + breaks(0, 590),
-    },
-    "runs of one job": {
-        "job-300.log": steps(0, 0, 30),
-        "job-300.restart.log": steps(0, 600, 30) + breaks(0, 905),
     },
     "workers that count what each of them did": {
         "a/worker.log": steps(0, 0, 60).replace("[rank0]", "actor") + waits(0, 1210),
