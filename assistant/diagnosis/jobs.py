@@ -35,6 +35,8 @@ _ID_IN_NAME = late(r"(?:^|[/_.\-])(?:slurm|job(?:_?id)?)[_\-.]?(?P<id>\d{3,12}(?
 _ID_SAID = late(r"\bSLURM_JOB_?ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<id>\d{2,12})\b")
 _DATE = late(r"^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 _WORLD = late(r"(?<![\w.])(?:world[ _]size|WORLD_SIZE)['\"]?[ :=]{1,3}(\d{1,6})\b")
+_RANK_OF = late(r"\brank (\d{1,6}) nranks (\d{1,6})\b")
+MAX_FOLDERS, MAX_LINES = 16, 2_000
 _MAY_BE_HOST = late(
     r"^(?:\d+|ip-.*|.*\d+-\d+-\d+.*|(?:[a-z\-]*(?:nodes?|hosts?|gpu|worker|compute|server|pod|replica|task|rank|proc|attempt|restart|local|nid|cn|gn|dgx|hgx|h100|a100)[a-z]?)[\-_.]?\d*)$",
     re.I,
@@ -84,7 +86,7 @@ def jobs_of(run: Run) -> list[Job]:
     for log in logs:
         if log.rank is not None or len(logs) <= MAX_UNRANKED:
             by_rank.setdefault(log.rank, []).append(log)
-    apart = _parted_by_id(logs) or _parted_by_steps(run, by_rank)
+    apart = _parted_by_id(logs) or _parted_by_steps(run, by_rank) or _parted_by_worlds(run, logs)
     return _jobs(run, apart) if len(apart) > 1 else []
 
 
@@ -168,6 +170,59 @@ def _parted_by_steps(run: Run, by_rank: dict[int | None, list[_Log]]) -> dict[st
                 parted.setdefault(name or "", []).append(index)
         return parted
     return {}
+
+
+@dataclass
+class _World:
+    """What the logs of one folder say of the ranks of a job."""
+
+    logs: list[_Log] = field(default_factory=list)
+    ranks: set[int] = field(default_factory=set)
+    size: int = 0
+    lines: set[str] = field(default_factory=set)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every rank of the size that is said stands in these logs."""
+        return self.size > 1 and self.ranks >= set(range(self.size))
+
+
+def _parted_by_worlds(run: Run, logs: Sequence[_Log]) -> dict[str, list[int]]:
+    """The logs by folders that each hold all ranks of a job: the parts of one job have different ones."""
+    depth = max((len(PurePosixPath(log.path).parts) for log in logs), default=1)
+    for level in range(depth - 1):
+        worlds: dict[str, _World] = {}
+        for log in logs:
+            name = _folder(log.path, level)
+            if name is not None:
+                worlds.setdefault(name, _World()).logs.append(log)
+        if not 2 <= len(worlds) <= MAX_FOLDERS or any(_MAY_BE_HOST.match(name) for name in worlds):
+            continue
+        for world in worlds.values():
+            _fill(run, world)
+        whole = {name: world for name, world in worlds.items() if world.is_whole}
+        pairs = combinations(whole.values(), 2)
+        if len(whole) > 1 and not any(2 * len(a.lines & b.lines) > min(len(a.lines), len(b.lines)) for a, b in pairs):
+            return {
+                name: [index for index, path in enumerate(run.paths) if _folder(path.replace("!", "/"), level) == name]
+                for name in whole
+            }
+    return {}
+
+
+def _fill(run: Run, world: _World) -> None:
+    for log in world.logs:
+        for record in run.sources[log.index].records:
+            if record.rank is not None:
+                world.ranks.add(record.rank)
+            message = record.message
+            if "nranks" in message or "orld" in message or "WORLD_SIZE" in message:
+                for rank, size in _RANK_OF.findall(message):
+                    world.ranks.add(int(rank))
+                    world.size = max(world.size, int(size))
+                world.size = max([world.size, *(int(found) for found in _WORLD.findall(message))])
+            if record.time is not None and len(world.lines) < MAX_LINES:
+                world.lines.add(record.raw)
 
 
 def _keys(paths: Sequence[str]) -> Iterator[Callable[[str], str | None]]:

@@ -111,6 +111,33 @@ def test_so_is_one_whose_logs_name_no_rank(tmp_path: Path, names: tuple[str, str
     assert_apart(result)
 
 
+def whole(size: int, last: str, *, ranks: int | None = None, every: int = 10) -> str:
+    """One log of all ranks of a job."""
+    count = ranks if ranks is not None else size
+    lines = [f"{stamp(0)} [rank{rank}] INFO rank {rank} of world size {size}\n" for rank in range(count)]
+    return "".join(lines) + f"{stamp(every)} INFO trainer: loss is fine\n" + last
+
+
+def test_folders_that_hold_all_ranks_of_a_job_each_are_two(tmp_path: Path) -> None:
+    files = {"llama/job.log": whole(4, waits(0, 1210)), "qwen/job.log": whole(8, breaks(3, 590), every=7)}
+    assert_apart(verdict(tmp_path, files))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"node-1/job.log": whole(8, waits(0, 1210), ranks=4), "node-2/job.log": whole(8, breaks(3, 590), ranks=4)},
+        {"out/job.log": whole(8, waits(0, 1210), ranks=4), "more/job.log": whole(8, breaks(3, 590), ranks=4)},
+        {"raw/job.log": whole(4, waits(0, 1210) + breaks(3, 590)), "sorted/job.log": whole(4, breaks(3, 590) + waits(0, 1210))},
+        {"run/out.log": whole(4, waits(0, 1210)), "run/err.log": whole(4, breaks(3, 590), every=7)},
+    ],
+    ids=["hosts", "local-ranks", "copies", "one-folder"],
+)  # fmt: skip
+def test_folders_that_may_be_parts_or_copies_of_one_job_are_one(tmp_path: Path, files: dict[str, str]) -> None:
+    result = verdict(tmp_path, files)
+    assert result.initiating is not None and not any("2 jobs or runs" in warning for warning in result.warnings)
+
+
 def test_of_two_runs_of_one_job_the_last_one_is_asked_for(tmp_path: Path) -> None:
     files = {
         "job-300.log": steps(0, 0, 30) + waits(0, 910),
