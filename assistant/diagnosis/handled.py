@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
-from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, quotes
+from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, prompt_lines, quotes
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources
 from assistant.logs.clock import RunClock
@@ -94,7 +94,7 @@ def _passes(run: Run, event: Event) -> bool:
 
 def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
     documents = [document_kind(source.path, source.records) for source in run.sources]
-    fences = [fenced_lines(source.records) for source in run.sources]
+    fences = [fenced_lines(source.records) | prompt_lines(source.records) for source in run.sources]
     whole = [is_quoted_whole(source.records) for source in run.sources]
     for event in events:
         start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)

@@ -53,6 +53,8 @@ REQUESTS = {
     "tgi": f'DEBUG generate {{"inputs":"{_SAID}","parameters":{{}}}}',
     "llama": f"slot 0 processing [INST] {_SAID} [/INST]",
     "chat-template": f"<|im_start|>user {_SAID}<|im_end|>",
+    "url": '10.0.0.9 - - [30/Nov/2026:09:00:00 +0000] "GET /q?x=CUDA out of memory. Tried to allocate 2.00 GiB HTTP/1.1" 200 12',
+    "lines": f"Received request cmpl-5: prompt: 'my log:\n{OOM}\nwhat now?\n', params: SamplingParams(n=1)",
     "alpaca": f"### Instruction: {_SAID}",
 }  # fmt: skip
 
@@ -69,6 +71,7 @@ def test_what_a_user_wrote_to_a_server_is_no_fault_of_it(tmp_path: Path, name: s
 REPORTS = {
     "answer": '{"object":"error","message":"CUDA out of memory. Tried to allocate 2.00 GiB","code":500}',
     "error": "ERROR engine.py:7] prompt of 900 tokens: CUDA out of memory. Tried to allocate 2.00 GiB",
+    "prompt-never-closed": "Received request cmpl-5: prompt: 'my log:\nERROR CUDA out of memory. Tried to allocate 2.00 GiB",
     "prompt-done": "prompt: 'hello' done\nERROR CUDA out of memory. Tried to allocate 2.00 GiB",
 }
 
