@@ -32,7 +32,7 @@ _HEADS = (
 )
 _LINE = late(
     r"^(?:> |\$ (?:echo|grep|rg|git|cat|sed|awk|tail|head)\b|\d{1,6}\s{1,4}(?:echo|grep|rg|git|vim|cat|sed|awk|tail|less|python|kubectl)\b"
-    r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
+    r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:(?! \S)|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
 )
 _QUOTED = late(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""

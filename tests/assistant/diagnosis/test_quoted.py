@@ -71,6 +71,8 @@ def test_what_a_user_wrote_to_a_server_is_no_fault_of_it(tmp_path: Path, name: s
 REPORTS = {
     "answer": '{"object":"error","message":"CUDA out of memory. Tried to allocate 2.00 GiB","code":500}',
     "error": "ERROR engine.py:7] prompt of 900 tokens: CUDA out of memory. Tried to allocate 2.00 GiB",
+    "assertion": f"../aten/src/ATen/Indexing.cu:1236: select: block: [5,0,0] {OOM}",
+    "warning": f"/usr/lib/python3.11/site-packages/torch/fsdp.py:2224: UserWarning: Failed to clone: {OOM}",
     "prompt-never-closed": "Received request cmpl-5: prompt: 'my log:\nERROR CUDA out of memory. Tried to allocate 2.00 GiB",
     "prompt-done": "prompt: 'hello' done\nERROR CUDA out of memory. Tried to allocate 2.00 GiB",
 }
@@ -80,6 +82,11 @@ REPORTS = {
 def test_a_servers_own_error_is_one(tmp_path: Path, name: str) -> None:
     (tmp_path / "server.log").write_text(f"start\n{REPORTS[name]}\n")
     assert diagnose([str(tmp_path)], catalogue=CATALOGUE).status == "identified"
+
+
+def test_what_grep_prints_is_a_quotation(tmp_path: Path) -> None:
+    (tmp_path / "found.log").write_text(f"train.log:17:{OOM}\nsrc/run.py:3:    raise {OOM}\n")
+    assert diagnose([str(tmp_path)], catalogue=CATALOGUE).initiating is None
 
 
 def test_the_servers_own_error_decides_and_not_the_one_that_a_user_quoted_above_it(tmp_path: Path) -> None:
