@@ -21,6 +21,8 @@ LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
 
+_PYTHON_WARNS = re.compile(r"^\S{1,400}\.py:\d{1,7}: \w{0,40}Warning: ")
+"""How the `warnings` module of Python prints; such a line has no level."""
 _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
@@ -137,6 +139,8 @@ def _is_soft(group: Group) -> bool:
     if head is None or head.kind != "failure" or group.first.kernel:
         return False
     # NCCL calls all that it prints a warning, and says there first what others only pass on.
+    if all(_PYTHON_WARNS.search(event.record.message) for event in group.events):
+        return True
     return head.only_slows or (record.level == "WARNING" and "NCCL WARN" not in record.text)
 
 

@@ -356,3 +356,13 @@ def test_what_has_no_comparable_time_is_told_in_one_place(tmp_path: Path) -> Non
     )
     shown = render(result)
     assert "dmesg.log:1" in shown and "UNRELATED" not in shown
+
+
+WARNS = "/opt/lib/python3.11/site-packages/x.py:184: UserWarning: fewer GPUs than asked for"
+
+
+@pytest.mark.parametrize(
+    ("end", "entry"), [("worker exited with code 137", "killed"), ("fewer GPUs than asked for", "few"), ("", "few")]
+)
+def test_a_warning_of_python_gives_way_to_what_ended_the_run(tmp_path: Path, end: str, entry: str) -> None:
+    assert first(verdict(tmp_path, job=f"{WARNS}\n{end}"))[1] == entry
