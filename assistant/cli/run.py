@@ -25,7 +25,8 @@ from assistant.settings import Settings, state_dir
 @click.option(
     "--exit-code",
     is_flag=True,
-    help="Exit 10, 11 or 12 by the verdict; if it is healthy, or there is none, with the job's status all the same.",
+    help="Exit 10, 11 or 12 by the verdict (11 also where a failed job printed nothing); if it is healthy, or its output"
+    " could not be read, with the job's status all the same.",
 )
 @corpus_option
 @color_option

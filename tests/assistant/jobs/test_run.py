@@ -47,8 +47,8 @@ def test_the_verdict_can_be_the_status(command: list[str]) -> None:
     # A verdict of health makes no failed job a good one.
     assert run(command, "--exit-code", "--", "sh", "-c", "echo Training completed; exit 7").returncode == 7
     assert run(command, "--exit-code", "--", "echo", "Training completed").returncode == 0
-    # Nothing was printed, so there is no verdict; and `--exit-code` behind the command is the command's.
-    assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 3
+    # A failed job that printed nothing is inconclusive; and `--exit-code` behind the command is the command's.
+    assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 11
     assert run(command, "--", "sh", "-c", "exit 4", "--exit-code").returncode == 4
 
 
