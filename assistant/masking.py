@@ -57,6 +57,11 @@ _NAMED: Final = re.compile(
 _TOKEN_NAMED: Final = re.compile(
     r"""(?i)(\b[\w.-]{0,40}(?:token|auth|cookie|session[_-]?id)\\?["']?\s*[=:]\s*""" + _VALUE % 12
 )
+_SHORT: Final = re.compile(
+    r"""(?i)((\\?["'])(?:[\w-]{0,30}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|cookie)"""
+    r"""|(?:(?:access|auth|api|refresh|bearer|hf|id|session|csrf|secret|wandb|user|service)[_-])?token)\2\s*:\s*\2)([^"'\\<>]{1,64})(?=\2)"""
+)
+"""A field of JSON whose name says that it is a secret: of `"token":"zzz"` no length and no look of the value matters."""
 _OPTION: Final = re.compile(r"(?i)(--(?:[\w-]{0,40}-)?(?:password|passwd|secret|token|api-key)[ =])(\S{4,})")
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}\b")
 _LOGIN: Final = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{0,63})@([A-Za-z][\w.-]{0,63})(?=:|\s|$)")
@@ -146,6 +151,7 @@ class Masker:
         text = _WEBHOOK.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
         text = _TOKENS.sub(self._secret(lambda _: SECRET), text)
         text = _OPTION.sub(self._secret(lambda found: f"{found[1]}{SECRET}"), text)
+        text = _SHORT.sub(self._value(lambda value: True, group=3), text)
         text = _NAMED.sub(self._value(lambda value: True), text)
         return _TOKEN_NAMED.sub(self._value(_looks_random), text)
 
@@ -158,10 +164,10 @@ class Masker:
 
         return replace
 
-    def _value(self, is_one: Callable[[str], bool]) -> Callable[[re.Match[str]], str]:
+    def _value(self, is_one: Callable[[str], bool], group: int = 2) -> Callable[[re.Match[str]], str]:
         def replace(found: re.Match[str]) -> str:
-            value = found[2]
-            if _CONFIG_VALUES.match(value) or not is_one(value):
+            value = found[group]
+            if SECRET in value or _CONFIG_VALUES.match(value) or not is_one(value):
                 return found[0]
             self.secrets += 1
             return f"{found[1]}{SECRET}"

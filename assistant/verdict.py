@@ -183,6 +183,8 @@ class Suspect(Part):
     host: str | None = None
     reason: SuspectReason
     because: str = ""
+    finding: str | None = None
+    """Id of the finding that an event without a comparable time is; reports show it here and not as unrelated."""
 
 
 class FetchNext(Part):
@@ -220,6 +222,8 @@ class RunInfo(Part):
     names: dict[str, str] = {}
     """What the logs call the job and its place (`jobid`, `pod`, `namespace`, `container`, `node`, `host`); only what is
     named and is the only one of its kind. Commands are filled with these."""
+    last_lines: tuple[Line, ...] = ()
+    """Where nothing tells why the run ended: its last step and the last lines of its logs."""
     sampled: tuple[str, ...] = ()
     """Names of the fields here that rest on a sample of the lines."""
 

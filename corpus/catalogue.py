@@ -13,6 +13,7 @@ import difflib
 import hashlib
 import json
 import os
+import re
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,15 +22,17 @@ from typing import Any
 
 from corpus.atoms import Table, choose_literals, signature_texts
 from corpus.cache import write_cached
-from corpus.compiled import FORM, CompiledFile, Part, write_form
+from corpus.compiled import CompiledFile, Part
 from corpus.errors import CorpusError, UnknownEntryError
 from corpus.head import HARMLESS_NAME, HarmlessHead, Head, aliases_of, head_data, head_from
+from corpus.layout import FORM, write_form
 from corpus.signature import scan_literal
 from corpus.wording import Wording
 
 COMPILED_NAME = "_compiled.jsonl"
 _SOURCES = (
-    "atoms.py", "catalogue.py", "compiled.py", "head.py", "model.py", "placeholders.py", "signature.py", "wording.py",
+    "atoms.py", "catalogue.py", "compiled.py", "head.py", "layout.py", "model.py", "placeholders.py", "signature.py",
+    "wording.py",
 )  # fmt: skip
 """Code that decides what the compiled form holds."""
 
@@ -213,8 +216,10 @@ class Catalogue:
         if head is not None:
             return head
         known = [*self.heads, *aliases]
-        near = difflib.get_close_matches(entry_id, known, n=1, cutoff=0.5)
-        near = near or [name for name in known if entry_id in name][:1]
+        asked = re.sub(r"[\s_]+", "-", entry_id.strip().lower())
+        begun = sorted((name for name in known if len(asked) > 3 and name.startswith(asked)), key=len)
+        near = begun[:1] or difflib.get_close_matches(asked, known, n=1, cutoff=0.5)
+        near = near or [name for name in known if asked and asked in name][:1]
         hint = f"Did you mean `{near[0]}`?" if near else "`firstfault list` shows all ids."
         raise UnknownEntryError(f"No entry has the id `{entry_id}`.", hint)
 

@@ -12,23 +12,19 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from corpus.atoms import BuiltTable, Table, Use
+from corpus.atoms import Table, Use
 from corpus.errors import CorpusError
-from corpus.head import HarmlessHead, Head, aliases_of, head_from
-from corpus.wording import BuiltWording, Worded, Wording
+from corpus.head import HarmlessHead, Head, head_from
+from corpus.layout import FORM, WIDTH
+from corpus.wording import Worded, Wording
 
-FORM = 6
-"""Version of the compiled form; a change makes old caches useless, not wrong."""
 FIRST_READ = 4096
 """Bytes that hold the first line."""
-WIDTH = 8
-"""Hexadecimal digits of an offset."""
 
 Read = Callable[[int, int], bytes]
 """Gives the bytes from one offset up to, not including, another."""
@@ -90,77 +86,6 @@ class Part(Protocol):
     def wording(self) -> Wording | None:
         """Words of all entries, where they were compiled."""
         ...
-
-
-# ---- writing
-
-
-def write_form(
-    digest: str,
-    heads: Sequence[dict[str, Any]],
-    bodies: Mapping[str, dict[str, Any]],
-    harmless: Sequence[Sequence[Any]],
-    literals: Mapping[str, str],
-) -> bytes:
-    """Lay out a compiled directory; heads are in the order of the ids, in their JSON form."""
-    read = [head_from(data) for data in heads]
-    numbers = {head.id: number for number, head in enumerate(read)}
-    # No scan looks for broad classes, and nothing is nearly one of them.
-    narrow = [head for head in read if not head.broad]
-    table = BuiltTable([head for head in narrow if head.status != "retired"], literals)
-    wording = BuiltWording(narrow)
-    words = sorted(wording.postings)
-    keys = sorted(bodies)
-    return _layout(
-        {"form": FORM, "digest": digest, "key": table.key},
-        {
-            "ids": [head.id for head in read],
-            "aliases": aliases_of(read),
-            "broad": [number for number, head in enumerate(read) if head.broad],
-            "harmless": harmless,
-            "keys": keys,
-            "literal_of": literals,
-            "words": words,
-            "wrappers": sorted(wording.wrappers),
-            "weights": [wording.weights(but_wrappers=False), wording.weights(but_wrappers=True)],
-        },
-        {
-            "atoms": [
-                [text, table.literals_of(atom), [[numbers[use.head.id], use.place[1]] for use in table.uses_of(atom)]]
-                for atom, text in enumerate(table.texts)
-            ],
-            "literals": [[literal.decode(), *table.atoms_of(index)] for index, literal in enumerate(table.literals)],
-            "heads": heads,
-            "worded": [[numbers[row.entry], row.signature, *row.words] for row in wording.rows],
-            "postings": [wording.postings[word] for word in words],
-            "bodies": [bodies[key] for key in keys],
-        },
-    )
-
-
-def _layout(first: dict[str, Any], values: Mapping[str, Any], tables: Mapping[str, Iterable[Any]]) -> bytes:
-    """The first line, then a line for each value, then for each table a line of offsets and its lines."""
-    pieces: list[bytes] = []
-    places: dict[str, list[int]] = {}
-    position = 0
-    for name, value in values.items():
-        pieces.append(_line(value))
-        places[name] = [position, len(pieces[-1])]
-        position += len(pieces[-1])
-    for name, rows in tables.items():
-        lines = [_line(row) for row in rows]
-        offsets = accumulate(map(len, lines), initial=0)
-        pieces += [_line("".join([f"{offset:0{WIDTH}x}" for offset in offsets])), *lines]
-        places[name] = [position, len(lines)]
-        position += sum(map(len, pieces[-len(lines) - 1 :]))
-    return _line({**first, "size": position, "places": places}) + b"".join(pieces)
-
-
-def _line(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-# ---- reading
 
 
 class _File:

@@ -114,6 +114,14 @@ _WRAPPERS = ("stdout F", "stderr F", "stdout P", "stderr P", "[pod/")
 _SYSLOG_TAG = re.compile(
     r"(?P<host>[\w.\-]{1,128}) (?P<program>[\w./\-]{1,64}(?:\([\w.\-]{1,32}\))?)(?:\[(?P<pid>\d{1,10})\])?: "
 )
+_IS_HOST = re.compile(r"[\d.\-]|host|node|gpu|local|server|box|machine")
+_DAEMONS = frozenset(
+    "kernel systemd sshd sudo su cron CRON slurmd slurmctld slurmstepd kubelet containerd dockerd docker rsyslogd syslogd dbus"
+    " dbus-daemon NetworkManager nvidia-persistenced nv-fabricmanager nvidia-fabricmanager systemd-logind systemd-oomd"
+    " earlyoom abrtd mcelog rasdaemon smartd chronyd ntpd multipathd iscsid opensm lustre nfsd rpc audit logger python python3"
+    " systemd-journald systemd-coredump systemd-networkd systemd-resolved systemd-udevd k3s crio podman munged pbs_mom sge_execd".split()
+)
+"""Programs whose lines in a system log need no process id to be known as such."""
 _KERNEL_TAG = re.compile(r"(?P<host>[\w.\-]{1,128}) kernel: ")
 _LABELS = (
     (_SRUN_LABEL, "task"), (_TASK_BAR, "task"), (_COMPOSE, "container"), (_SLURMSTEPD, "host"), (_PDSH, "host"),
@@ -125,6 +133,10 @@ _CONTEXT_KEYS = ("extra", "span", "context", "labels")
 _PLACE_KEYS = ("rank", "host", "hostname", "node", "pod", "pod_name", "pid")
 _TIME_KEYS = ("timestamp", "time", "ts", "@timestamp", "asctime", "datetime", "t")
 _STACK_KEYS = ("exc_info", "exception", "stack", "stack_trace", "stacktrace", "traceback")
+
+
+def _is_daemon(program: str | None) -> bool:
+    return program is None or program.partition("(")[0].rpartition("/")[2] in _DAEMONS
 
 
 def clean(text: str) -> str:
@@ -295,6 +307,8 @@ class _Reader:
         if found is None or found.group("host") in _LEVELS or found.group("host").isupper():
             return
         groups = found.groupdict()
+        if not groups.get("pid") and _IS_HOST.search(groups["host"]) is None and not _is_daemon(groups.get("program")):
+            return  # `eval prompt:` is what a program says of its own, after a time
         self.put("host", groups["host"])
         self.put("program", groups.get("program") or "kernel")
         if groups.get("pid"):

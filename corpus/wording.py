@@ -57,11 +57,11 @@ class BuiltWording:
     """The words of some heads, held in memory."""
 
     def __init__(self, heads: Iterable[Head]) -> None:
-        """Split the first text of every signature of these heads."""
+        """Split the first text of every signature of these heads; nothing is nearly a broad class."""
         self.rows: list[Worded] = []
         wrappers = []
         for head in heads:
-            for signature in head.signatures:
+            for signature in head.signatures if not head.broad else ():
                 words = fixed_words(signature.texts[0])
                 if len(words) >= MIN_WORDS:
                     if head.kind == "wrapper":

@@ -56,7 +56,7 @@ class NearMissIndex:
         """All signatures of a catalogue; where its words were compiled, only what lines share with them is read."""
         wording = catalogue.wording
         if wording is None:
-            wording = BuiltWording(head for head in catalogue.heads.values() if not head.broad)
+            wording = BuiltWording(catalogue.heads.values())
         return cls(wording, but_wrappers=but_wrappers)
 
     def _owners_of(self, word: str) -> tuple[float, Sequence[int]]:

@@ -143,7 +143,7 @@ def test_the_command_and_the_licence_are_declared(wheel: Path, names: list[str])
     with zipfile.ZipFile(wheel) as archive:
         commands = archive.read(f"{info}/entry_points.txt").decode()
         metadata = archive.read(f"{info}/METADATA").decode()
-    assert "firstfault = assistant.cli.main:main" in commands
+    assert "firstfault = assistant.__main__:main" in commands
     assert "Requires-Python: >=3.11" in metadata
     assert "License-Expression: Apache-2.0" in metadata
     assert f"{info}/licenses/LICENSE" in names

@@ -9,7 +9,8 @@ import click
 
 from assistant.cli.common import color_option, corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
-from assistant.console import Console, escape, exit_code, size
+from assistant.console import Console, escape, size
+from assistant.console import exit_code as _exit_code
 from assistant.diagnosis.exitcodes import signal_of
 from assistant.settings import Settings, state_dir
 
@@ -24,7 +25,8 @@ from assistant.settings import Settings, state_dir
 @click.option(
     "--exit-code",
     is_flag=True,
-    help="Exit 10, 11 or 12 by the verdict; if it is healthy, or there is none, with the job's status all the same.",
+    help="Exit 10, 11 or 12 by the verdict (11 also where a failed job printed nothing); if it is healthy, or its output"
+    " could not be read, with the job's status all the same.",
 )
 @corpus_option
 @color_option
@@ -62,6 +64,8 @@ def command(
     else:
         place.unlink()
         console.say(f"the job ended with status {outcome.status} and printed nothing")
+        # Nothing tells why it failed, as in a log that just ends; a job that is silent and ends well is well.
+        by_verdict = _exit_code("inconclusive", by_status=True, partial=False) if outcome.status else None
     # Without a verdict the job's own status is all there is to say, and no verdict makes a failed job a good one.
     context.exit(by_verdict if by_verdict and exit_code else outcome.status)
 
@@ -100,7 +104,7 @@ def tell(place: Path, status: int, settings: Settings, console: Console, report:
     try:
         catalogue = load_catalogue(settings)
         diagnosis, lines_around = run((str(place),), settings, catalogue, console)
-        by_verdict = exit_code(diagnosis.status, by_status=True, partial=False)
+        by_verdict = _exit_code(diagnosis.status, by_status=True, partial=False)
         untold = remember(diagnosis) if settings.session else ""
         options: dict[str, object] = {}
         if settings.format == "text":

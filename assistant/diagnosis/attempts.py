@@ -110,6 +110,12 @@ def _steps_go_on(above: Sequence[Record], following: Record) -> bool:
     return before < mark.step <= before + max(MOST_STEPS, before // 10)
 
 
+def start_of(records: Sequence[Record]) -> tuple[object, ...] | None:
+    """By what the first line of a source is known again, where it is one by which a program says that it starts."""
+    first = _first_line(records)
+    return _start_of(first) if first is not None else None
+
+
 def _start_of(record: Record) -> tuple[object, ...]:
     """By what a first line is known again: who prints it, and its text without the numbers that change."""
     typed = _PROMPT.sub("", record.message[:400])  # of a command typed at a prompt, the command

@@ -14,12 +14,15 @@ from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.chains import was_being_handled
 from assistant.diagnosis.events import Tier
 from assistant.diagnosis.groups import SKEW_S, TOLERANCE_S, Group, Ordered
+from assistant.diagnosis.window import is_sibling
 from assistant.logs.clock import Moment
 
 LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
 
+_PYTHON_WARNS = re.compile(r"^\S{1,400}\.py:\d{1,7}: \w{0,40}Warning: ")
+"""How the `warnings` module of Python prints; such a line has no level."""
 _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
@@ -43,6 +46,10 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
             continue
         if initiating is not None and _is_independent(group, initiating, candidates, graph):
             independent.append(group)
+            continue
+        if initiating is not None and _of_other_pods(initiating, group):
+            _set_apart(group)
+            unrelated.append(group)
             continue
         if initiating is not None and not group.explained_by:
             group.explained_by, group.assumed = [initiating], True
@@ -68,6 +75,8 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False
     if not graph.reaches(cause.head.id, effect.head.id):
         return False
+    if _of_other_pods(cause, effect):
+        return False
     if cause.tier == Tier.CONSEQUENCE and _same_source(cause, effect) and _place(effect) < _place(cause):
         return False  # what is itself a consequence here brought nothing about that stands above it
     printed = effect.first.moment
@@ -75,6 +84,19 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
     if gap is not None and printed is not None and not _same_source(cause, effect):
         gap += printed.late
     return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
+
+
+def _of_other_pods(cause: Group, effect: Group) -> bool:
+    """Whether the platform tells of two groups that they are of pods of different jobs."""
+    mine, theirs = ({event.pod for event in group.events} for group in (cause, effect))
+    if "" in mine | theirs:
+        return False
+    return not any(one == other or is_sibling(one, other) for one in mine for other in theirs)
+
+
+def _set_apart(group: Group) -> None:
+    for event in group.events:
+        event.unrelated = f"it speaks of pod {event.pod}, another one than that of the first fault"
 
 
 def _candidates(opened: Sequence[Group], graph: CausalGraph) -> list[Group]:
@@ -117,6 +139,8 @@ def _is_soft(group: Group) -> bool:
     if head is None or head.kind != "failure" or group.first.kernel:
         return False
     # NCCL calls all that it prints a warning, and says there first what others only pass on.
+    if all(_PYTHON_WARNS.search(event.record.message) for event in group.events):
+        return True
     return head.only_slows or (record.level == "WARNING" and "NCCL WARN" not in record.text)
 
 

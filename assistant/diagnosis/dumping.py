@@ -10,12 +10,16 @@ full disk in the same moment.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.reading import Run
 from corpus.late import late
+from corpus.record import Record
 
+MAX_NOTICES = 64
+"""Notices of dumps above an error that are asked whether they name its file; every rank of a host writes one."""
 DUMP_WITHIN = 6
 """Lines below the notice of a dump in which an error without a time is that of the dump."""
 
@@ -35,6 +39,7 @@ _OF_DUMP = late(
 
 def mark_dumps(run: Run, events: Sequence[Event]) -> None:
     """Take errors of a dump for consequences of the timeout that it was made for."""
+    notices: dict[int, list[Record]] = {}
     given_up: dict[int, int] = {}
     for event in events:
         if event.tier in {Tier.CONSEQUENCE, Tier.WRAPPER} and not event.unrelated:
@@ -43,7 +48,11 @@ def mark_dumps(run: Run, events: Sequence[Event]) -> None:
         first = given_up.get(event.source)
         if first is None or event.kernel or event.tier >= Tier.CONSEQUENCE or event.record.time is not None:
             continue
-        notice = _notice(run, event) if _WRITES.search(event.record.text) is not None else None
+        if event.source not in notices:
+            notices[event.source] = [
+                r for r in run.sources[event.source].records if _DUMPS.search(r.message) is not None
+            ]
+        notice = _notice(notices[event.source], event) if _WRITES.search(event.record.text) is not None else None
         if notice is None or notice < first:
             continue
         event.tier = Tier.CONSEQUENCE
@@ -52,15 +61,12 @@ def mark_dumps(run: Run, events: Sequence[Event]) -> None:
             event.rank = None  # whose line of the interleaved output it is, nothing says
 
 
-def _notice(run: Run, event: Event) -> int | None:
+def _notice(notices: Sequence[Record], event: Event) -> int | None:
     """The line above that tells of a dump: of the file that the error names, or else one near."""
     paths = _paths(event.record.message)
     near = None
-    for record in run.sources[event.source].records:
-        if record.number >= event.line:
-            break
-        if _DUMPS.search(record.message) is None:
-            continue
+    above = bisect_left(notices, event.line, key=lambda record: record.number)
+    for record in notices[max(0, above - MAX_NOTICES) : above]:
         if paths & _paths(record.message):
             return record.number
         if record.number >= event.line - DUMP_WITHIN and near is None:

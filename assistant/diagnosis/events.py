@@ -107,6 +107,8 @@ class Event:
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
     """Why the corpus knows its line to be harmless; empty when it does not."""
+    pod: str = ""
+    """The pod that an event of the platform speaks of; empty where it names none."""
     quoted: str = ""
     """What quotes it, so that nothing is reported here; empty when it is no quotation."""
     notes: list[str] = field(default_factory=list)
@@ -136,7 +138,7 @@ def build_events(
     covered, known = _covered(events), Known(run, hits, unmet)
     for source, found in enumerate(episodes):
         bare = [one for one in found if (source, id(one)) not in covered and not known.covers(source, one)]
-        events += [_from_episode(source, one, cleared=known.was_cleared(source, one)) for one in _distinct(bare)]
+        events += [_from_episode(source, one) for one in _distinct(bare) if not known.was_cleared(source, one)]
     starts = [second_starts(records) for records in run.records]
     restarts = restarts_of(run, starts)
     attempts = Attempts(run, places, clock, restarts)
@@ -249,7 +251,7 @@ def _covered(events: Sequence[Event]) -> set[tuple[int, int]]:
     return covered
 
 
-def _from_episode(source: int, episode: Episode, *, cleared: bool) -> Event:
+def _from_episode(source: int, episode: Episode) -> Event:
     tier = Tier.ERROR_LINE
     if episode.carrier or episode.kind == "teardown":
         tier = Tier.WRAPPER
@@ -257,7 +259,7 @@ def _from_episode(source: int, episode: Episode, *, cleared: bool) -> Event:
         tier = Tier.CONSEQUENCE
     elif episode.kind in {"exception", "fatal"}:
         tier = Tier.EXCEPTION
-    return Event(source, episode.decisive, tier, episode=episode, quiet=cleared or episode.kind == "warning")
+    return Event(source, episode.decisive, tier, episode=episode, quiet=episode.kind == "warning")
 
 
 def _rank(event: Event, places: Places, paths: Sequence[str]) -> int | None:

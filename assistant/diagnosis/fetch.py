@@ -8,13 +8,23 @@ from collections.abc import Mapping, Sequence
 from assistant.diagnosis.groups import Group, Ordered
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.stall import Stall
-from assistant.values import fill
+from assistant.values import fill, fill_command
 from assistant.verdict import FetchNext, Suspect, VerdictStatus
 from corpus.late import late
 
 _PEER = late(
     r"remote peer ([\w.\-]+)<|from peer ([\w.\-]+)<|remote=\[?([\w.\-]+)\]?:\d+|peer ([\w.\-]+)(?:<\d+>| |$)|(?:peer|error|timeout) \[([\w.\-:]+)\]:\d+"
 )
+_TOOLS = "kubectl|sacct|scontrol|squeue|dmesg|journalctl|df|free|nvidia-smi|docker|crictl|py-spy|ldd|ray|systemctl|ls|cat|ss|ibstat"
+_COMMAND = late(rf"`((?:{_TOOLS}) [^`]{{1,200}})`")
+_KERNEL = late(r"\bdmesg\b|\bkernel(?:'s)? (?:log|record)|\bjournal(?:ctl)?\b")
+_OF_POD = late(r"\bpod(?:'s)? events\b|\bevents of the pod\b|\bLast State\b")
+_PLACE = late(
+    rf"`(?:{_TOOLS}) [^`]{{1,200}}`|\bdmesg\b|\bkernel(?:'s)? (?:log|record)|\bjournal(?:ctl)?\b|\bpod(?:'s)? events\b|\bevents of the pod\b"
+    r"|\bLast State\b|\b(?:container|server|daemon|worker|agent|own|slurmd|kubelet|driver|plog|error)(?:'s)? (?:own )?(?:logs?|file|stderr|output)\b"
+    r"|\blogs? of\b|'s (?:own )?(?:logs?|output|stderr)\b|\w\.(?:log|err|out)\b|(?<![\w`])/(?:var|tmp|proc|sys)/\w|\b(?:BMC|SEL|sacct|coredump)\b|\bcore file"
+)
+"""A hint that names a log or a command; others say what to look at in the lines that are here, which nobody can fetch."""
 _NEEDS_MORE: frozenset[str] = frozenset({"symptom-only", "inconclusive", "unexplained", "classified"})
 MAX_ITEMS = 6
 
@@ -75,10 +85,11 @@ def _for_peer(run: Run, group: Group) -> list[FetchNext]:
     for candidate in group.events[:20]:
         found = _PEER.search(candidate.record.text)
         peer = next((name for name in found.groups() if name), None) if found else None
+        peer = peer.removeprefix("::ffff:") if peer is not None else None
         if peer is not None and not any(peer in path for path in run.paths):
             why = f"{run.sources[candidate.source].path}:{candidate.line} says that this peer went away first"
             items.append(FetchNext(what=f"job log of {peer}", command=None, why=why))
-            command = f"ssh {shlex.quote(peer.split(':')[0])} dmesg -T | tail -200"
+            command = f"ssh {shlex.quote(peer if peer.count(':') > 1 else peer.split(':')[0])} dmesg -T | tail -200"
             items.append(
                 FetchNext(
                     what=f"kernel log of {peer}", command=command, why="a kill or a GPU fault of that host stands there"
@@ -95,7 +106,26 @@ def _for_entry(run: Run, group: Group, names: Mapping[str, str]) -> list[FetchNe
         return []
     place = f"{run.sources[event.source].path}:{event.line}"
     why = f"{place} ({head.title}) names no cause by itself"
-    return [FetchNext(what=fill(text, names), why=why) for text in run.catalogue.body(head.id).get("narrows", [])[:2]]
+    texts = [fill(text, names) for text in run.catalogue.body(head.id).get("narrows", [])]
+    items = [
+        FetchNext(what=text, command=command_for(text, names), why=why)
+        for text in texts
+        if _PLACE.search(text) is not None
+    ]
+    return items[:2]
+
+
+def command_for(text: str, names: Mapping[str, str]) -> str | None:
+    """The command that gets what a hint names: the one that it quotes, or that of the log that it speaks of."""
+    quoted = _COMMAND.search(text)
+    if quoted is not None:
+        return fill_command(quoted.group(1), dict(names))
+    where = f" -n {names['namespace']}" if "namespace" in names else ""
+    if _KERNEL.search(text) is not None:
+        return "dmesg -T | tail -200"
+    if _OF_POD.search(text) is not None:
+        return f"kubectl describe pod {names.get('pod', 'POD')}{where}"
+    return None
 
 
 def _for_stall(stall: Stall) -> list[FetchNext]:

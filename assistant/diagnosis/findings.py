@@ -28,7 +28,11 @@ from assistant.verdict import (
     VerifyStep,
 )
 from corpus.head import Head
+from corpus.late import late
+from corpus.match import Hit
 from corpus.record import Record
+
+_WORDS = late(r"(?: [A-Za-z]{1,30}){1,8}")
 
 
 def entry_ref(head: Head) -> EntryRef:
@@ -51,8 +55,9 @@ def strength_of(group: Group) -> Strength:
 class FindingBuilder:
     """Builds the findings of one run; ids are f1, f2 ... in the order of building."""
 
-    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None) -> None:
-        """Take the run for its lines and its catalogue, and what the logs call the job for the commands."""
+    def __init__(self, run: Run, graph: CausalGraph, names: Mapping[str, str] | None = None, before: int = 0) -> None:
+        """Take the run for its lines and its catalogue, what the logs call the job for the commands, and how many findings there are."""
+        self._before = before
         self._names = names or {}
         self.run = run
         self.graph = graph
@@ -69,7 +74,7 @@ class FindingBuilder:
         sequence += [(group, "downstream") for group in ordered.downstream]
         sequence += [(group, "recovered") for group in ordered.recovered]
         sequence += [(group, "unrelated") for group in ordered.unrelated]
-        for number, (group, _) in enumerate(sequence, start=1):
+        for number, (group, _) in enumerate(sequence, start=1 + self._before):
             self.ids[id(group)] = f"f{number}"
         findings = [self._finding(group, role, ordered) for group, role in sequence]
         independent = {self.ids[id(group)] for group in ordered.independent}
@@ -108,6 +113,8 @@ class FindingBuilder:
         captures: dict[str, str] = {}
         if event.hit is not None:
             captures = {name: capture.text for name, capture in event.hit.captures.items()}
+            if (reason := captures.get("reason")) is not None:
+                captures["reason"] = reason + _rest_of_phrase(event.hit, reason)
         fields = self._line_fields(event.source, event.record, event)
         return EvidenceLine(**fields, signature=event.hit.signature if event.hit else None, captures=captures)
 
@@ -230,6 +237,13 @@ class FindingBuilder:
                 f"an onset before that of {', '.join(self.ids[id(c)] for c in group.explained_by) or 'any other fault'}"
             )
         return "; ".join(parts)
+
+
+def _rest_of_phrase(hit: Hit, reason: str) -> str:
+    """The other words of a reason that a signature ends with: of `Connection refused` it binds the first one."""
+    text = hit.record.text
+    rest = _WORDS.match(text, hit.end) if text[: hit.end].endswith(reason) else None
+    return rest.group() if rest is not None else ""
 
 
 def set_aside(event: Event) -> SetAside:

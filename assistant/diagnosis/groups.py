@@ -105,7 +105,7 @@ def group_events(events: Iterable[Event]) -> list[Group]:
         where = event.host if event.kernel else None
         # A wrapper's line that was found to tell what started it is not one with the noise of its kind.
         tier = event.tier if event.head is None or event.head.kind == "wrapper" else 0
-        key = (what, event.attempt, fate, tier, where)
+        key = (what, event.attempt, fate, tier, where, bool(event.unrelated), bool(event.quoted or event.harmless))
         groups.setdefault(key, Group(key, [])).events.append(event)
     for group in groups.values():
         group.events = _in_order(group)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.diagnosis.events import Event, Tier
-from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, quotes
+from assistant.diagnosis.quoted import document_kind, fenced_lines, is_quoted_whole, prompt_lines, quotes
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources
 from assistant.logs.clock import RunClock
@@ -30,6 +30,16 @@ _GOES_ON = late(
     r"|\b[Ii]gnoring\b|\bwill be ignored\b|\bskipping\b|\bfailed, (?:using|trying)\b|, using \w+ (?:instead)?$|not usable here|\b(?:unavailable|not (?:available|installed|supported|found))[,;:.] ?(?:using|disabling|continuing|will use)\b"
     r"|\b[Tt]rial \d+ (?:failed|finished|ok)|\brequest \S{1,60} failed|trying (?:the )?(?:next|batch size)|HTTP/[\d.]{1,3}\" [45]\d\d\b|\binstead\b$"
 )
+_PASSES = late(
+    r"\bgoing to \S{1,200} instead\b|\b(?:[Ss]tep(?:Id=| ))?\d{1,12}\.extern\b|\b[Rr]etrying\b|\b[Ww]ill (?:be )?retr(?:y|ied)\b|\b[Ff]alling back to\b"
+    r"|\b[Ss]etting TMPDIR to\b|\bNode configuration differs from hardware: CPUs="
+)
+"""Words by which a line says that it ended nobody: what a retry met, what Slurm took instead, and the step that holds no task."""
+_NEXT = late(
+    r"^(?:[\w.\-]{1,60}: )*(?:[Rr]etrying|[Ww]ill (?:be )?retr(?:y|ied)|[Ff]alling back to|[Ss]etting TMPDIR to)\b"
+)
+"""How the line below an error begins that says of it that the program goes on."""
+_TRIES = late(r"\(?\b(?:attempt |retry )?(\d{1,4}) ?(?:/|of) ?(\d{1,4})\)?")
 _FATAL_WORDS = late(
     r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status):? ?\(?[1-9-]|\bAborted\b|\bKilled\b|core dumped|\bexiting\b|shutting down"
     r"|Shutting down|terminated|Traceback|CANCELLED|failed to start|FAILED|(?<!Server )\bError\b|\bfatal\b|make: \*\*\*"
@@ -61,11 +71,30 @@ def mark_handled(run: Run, events: Sequence[Event], error_lines: Sequence[set[in
             continue
         needed = PLAIN_AFTER_WORDS if _says_it_goes_on(run, event) else PLAIN_AFTER
         event.quiet = event.quiet or len(after) >= needed
+    _mark_passing(run, events)
+
+
+def _mark_passing(run: Run, events: Sequence[Event]) -> None:
+    """Quiet what says itself that the program goes on, where nothing else in these logs is a fault."""
+    opened = [event for event in events if not (event.quiet or event.recovered or event.unrelated or event.unplaced)]
+    if opened and all(not event.kernel and _passes(run, event) for event in opened):
+        for event in opened:
+            event.quiet = True
+
+
+def _passes(run: Run, event: Event) -> bool:
+    last = event.episode.last if event.episode is not None else event.line
+    below = run.around(event.source, last + 1, last + 1)
+    for text, words in ((event.record.message, _PASSES), *((record.message, _NEXT) for record in below)):
+        if words.search(text) is not None:
+            tries = _TRIES.search(text)
+            return tries is None or int(tries.group(1)) < int(tries.group(2))
+    return False
 
 
 def _mark_quoted(run: Run, events: Sequence[Event]) -> None:
     documents = [document_kind(source.path, source.records) for source in run.sources]
-    fences = [fenced_lines(source.records) for source in run.sources]
+    fences = [fenced_lines(source.records) | prompt_lines(source.records) for source in run.sources]
     whole = [is_quoted_whole(source.records) for source in run.sources]
     for event in events:
         start = event.hit.start if event.hit is not None else len(event.record.text) - len(event.record.message)

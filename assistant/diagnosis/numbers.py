@@ -56,6 +56,7 @@ class _Step:
     """`nan` or `inf`; empty when it is finite or not printed."""
     norm: str = ""
     number: int | None = None
+    has_finite_loss: bool = False
     is_part: bool = False
     """True when only a part of the loss is not finite, while another one on the line is: its part may be switched off."""
 
@@ -101,7 +102,9 @@ def _step(record: Record, number: int | None) -> _Step | None:
         if kind == "loss":
             finite, whole = finite or not letters, whole or (bool(letters) and not _is_part(name))
     is_part = finite and not whole and not values["norm"] and bool(values["loss"])
-    return _Step(record, values["loss"], values["norm"], number, is_part) if seen else None
+    return (
+        _Step(record, values["loss"], values["norm"], number, finite and not values["loss"], is_part) if seen else None
+    )
 
 
 def _is_part(name: str) -> bool:
@@ -141,6 +144,8 @@ def _tails(records: Sequence[Record], marks: Mapping[int, Mark]) -> list[list[_S
 
 def _lasts(tail: Sequence[_Step], *, after_finite: bool) -> bool:
     """Whether the last steps, none of them finite, are a fault."""
+    if not after_finite and all(step.norm and step.has_finite_loss for step in tail):
+        return False  # a norm that never was a number is one that nobody computes: from real ones the loss would not stay finite
     if len(tail) >= FEWEST:
         return True
     # One line: a loss that is nan where losses were finite before, or at a step that is not the first.

@@ -23,16 +23,16 @@ MAX_PEERS = 4
 
 _IP = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]{2,39})"
 _PAIR = late(
-    rf"gloo/\S*?(?:pair|buffer)\.cc:\d{{1,6}}\] .{{0,80}}?(?:by peer|[Rr]ead error|[Ww]rite error|[Rr]ead timeout|[Ww]rite timeout),? (?:remote=)?\[({_IP})\]:(\d{{1,5}})"
+    rf"gloo/\S*?(?:pair|buffer)\.cc:\d{{1,6}}\] .{{0,80}}?(?:by peer|[Rr]ead error|[Ww]rite error|[Rr]ead timeout|[Ww]rite timeout),? (?:remote=)?\[(?:::ffff:)?({_IP})\]:(\d{{1,5}})"
 )
 _INTERFACE = late(
     r"(?:Bootstrap ?: Using |NET/\w+ ?: Using |OOB |\[\d+\])\s?[A-Za-z][\w.\-]*:(\d{1,3}(?:\.\d{1,3}){3})<\d+>"
 )
 _NAMED = late(
-    rf"\b(?:host|node|hostname)[ =:]{{1,2}}([A-Za-z][\w.\-]*)\b.{{0,40}}?\b(?:ip|addr|address)[ =:]{{1,2}}\[?({_IP})\b"
+    rf"\b(?:host|node|hostname)[ =:]{{1,2}}([A-Za-z][\w.\-]*)\b.{{0,40}}?\b(?:ip|addr|address)[ =:]{{1,2}}\[?(?:::ffff:)?({_IP})\b"
 )
 _RANK_AT = late(
-    rf"\brank[ =:]{{1,2}}(\d{{1,6}})\b.{{0,60}}?\b(?:ip|addr|address|local|listening on|bound to)[ =:]{{1,2}}\[?({_IP})\b"
+    rf"\brank[ =:]{{1,2}}(\d{{1,6}})\b.{{0,60}}?\b(?:ip|addr|address|local|listening on|bound to)[ =:]{{1,2}}\[?(?:::ffff:)?({_IP})\b"
 )
 _POD_ROW = late(
     r"^(?:[\w.\-]+\s+)?([a-z0-9][\w.\-]*)\s+\d+/\d+\s+[A-Z]\w+\s+\d+.{0,40}?\s(\d{1,3}(?:\.\d{1,3}){3})\s+([\w.\-]+)"

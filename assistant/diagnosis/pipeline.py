@@ -17,6 +17,7 @@ from assistant.diagnosis.causes import CausalGraph
 from assistant.diagnosis.chains import mark_chains
 from assistant.diagnosis.collectives import CollectiveState, read_collectives
 from assistant.diagnosis.dumping import mark_dumps
+from assistant.diagnosis.ending import last_lines
 from assistant.diagnosis.events import Event, Tier, build_events, stood_seconds
 from assistant.diagnosis.fetch import fetch_next
 from assistant.diagnosis.findings import FindingBuilder, strength_of
@@ -24,8 +25,10 @@ from assistant.diagnosis.fingerprints import is_comparison, out_of_step
 from assistant.diagnosis.groups import Ordered, group_events
 from assistant.diagnosis.handled import mark_handled
 from assistant.diagnosis.harmless import mark_harmless
+from assistant.diagnosis.jobs import Job, jobs_of, part_of
 from assistant.diagnosis.misses import near_misses, unexplained
 from assistant.diagnosis.numbers import nonfinite_events
+from assistant.diagnosis.others import beside, doubt_shared, failed_at, said_of
 from assistant.diagnosis.peers import lost_peers, named_by_address
 from assistant.diagnosis.progress import Progress, read_progress
 from assistant.diagnosis.reading import ProgressCallback, Run, read_run
@@ -38,13 +41,13 @@ from assistant.diagnosis.skew import Skew, put_right
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
-from assistant.diagnosis.suspects import exited_first, find_suspects, missing_ranks, unique
-from assistant.diagnosis.window import mark_unrelated
+from assistant.diagnosis.suspects import exited_first, find_suspects, linked, missing_ranks, not_silent, unique
+from assistant.diagnosis.window import mark_unrelated, read_pods_spoken_of
 from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
 from assistant.logs.stacks import read_stacks
-from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, Suspect, VerdictStatus
+from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, SourceInfo, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
 
@@ -116,10 +119,9 @@ def diagnose_run(
     started = time.perf_counter()
     run = read_run(paths, catalogue, stdin=stdin, progress=progress)
     read = time.perf_counter()
-    facts = gather(run)
-    ordered = judge(run, facts)
     options = options or Options()
-    diagnosis = compose(run, facts, ordered, options)
+    jobs = jobs_of(run)
+    diagnosis = _verdict_on_one_of(run, jobs, options) if jobs else _verdict_on(run, options)
     judged = time.perf_counter()
     timings = {"read": _ms(read - started), "judge": _ms(judged - read)}
     if options.baseline:
@@ -129,6 +131,31 @@ def diagnose_run(
         timings["baseline"] = _ms(time.perf_counter() - judged)
     timings["total"] = _ms(time.perf_counter() - started)
     return Outcome(diagnosis.model_copy(update={"timings_ms": timings}), run)
+
+
+def _verdict_on(run: Run, options: Options) -> Diagnosis:
+    facts = gather(run)
+    return compose(run, facts, judge(run, facts), options)
+
+
+def _verdict_on_one_of(run: Run, jobs: Sequence[Job], options: Options) -> Diagnosis:
+    """The verdict on the job whose failure is the latest, with the first faults of the others beside it."""
+    parts = [part_of(run, job.sources) for job in jobs]
+    facts = [gather(part) for part in parts]
+    for number, job in enumerate(jobs):
+        doubt_shared(job, facts[number], [other for other in facts if other is not facts[number]])
+    orders = [judge(part, found) for part, found in zip(parts, facts, strict=True)]
+    chosen = max(range(len(jobs)), key=lambda number: failed_at(orders[number]))
+    diagnosis = compose(parts[chosen], facts[chosen], orders[chosen], options)
+    for number, job in enumerate(jobs):
+        if number != chosen:
+            diagnosis = beside(diagnosis, job, parts[number], orders[number])
+    infos = {
+        info.path: info for part, found in zip(parts, facts, strict=True) for info in source_infos(part, found.places)
+    }
+    everything = [infos.get(path, SourceInfo(path=path)) for path in (*run.paths, *(item.path for item in run.unread))]
+    warning = said_of(jobs, jobs[chosen], failed=any(failed_at(order)[0] for order in orders))
+    return diagnosis.model_copy(update={"sources": tuple(everything), "warnings": (warning, *diagnosis.warnings)})
 
 
 def _ms(seconds: float) -> float:
@@ -163,6 +190,7 @@ def _lines_of(episodes: Sequence[Episode]) -> set[int]:
 def judge(run: Run, facts: Facts) -> Ordered:
     """Decide which events are this job's, which it survived, and which came first."""
     mark_harmless(run, facts.events)
+    read_pods_spoken_of(facts.events)
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)
     mark_scopes(run, facts.events, facts.progress, facts.clock)
@@ -191,9 +219,13 @@ def compose(run: Run, facts: Facts, ordered: Ordered, options: Options) -> Diagn
     name_broadly(run, ordered)
     if status == "unexplained":
         status = decide_status(facts.progress, ordered)
+    if status == "inconclusive":
+        ends = last_lines(run, facts.places, facts.clock, facts.progress)
+        info = info.model_copy(update={"last_lines": ends})
     builder = FindingBuilder(run, CausalGraph(run.catalogue.heads), info.names)
     findings, independent = builder.build(ordered)
     initiating = findings[0] if ordered.initiating is not None else None
+    suspects = [linked(suspect, findings) for suspect in suspects]
     wants_misses = status not in {"identified", "degraded", "healthy"}
     misses = near_misses(run, facts, builder, options.max_near_misses) if wants_misses else ()
     return Diagnosis(
@@ -228,19 +260,21 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
 def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     if status == "healthy":
-        return _unplaced(facts.events)  # a job that lives or finished waits for nobody, whatever its stacks show
+        return _unplaced(
+            facts.events, run.paths
+        )  # a job that lives or finished waits for nobody, whatever its stacks show
     suspects = find_suspects(facts.collectives, facts.places, seen)
     certain = {suspect.rank for suspect in suspects if suspect.reason not in {"absent", "silent"}}
     if facts.hung and not certain:
         # What was seen of a rank says more than that it reported nothing.
         suspects = []
-    suspects = facts.hung + suspects
+    suspects = facts.hung + not_silent(suspects, run, facts.events, facts.places, facts.clock)
     if status in {"symptom-only", "classified"} and not suspects:
         lost = lost_peers(facts.events, run.records, run.paths, facts.places)
         suspects = named_by_address(missing_ranks(facts.places, seen), lost) or exited_first(facts.places)
         if facts.stall is not None:
             suspects = stalled_ranks(facts.stall, facts.places) + suspects
-    suspects += _unplaced(facts.events)
+    suspects += _unplaced(facts.events, run.paths)
     first = ordered.initiating
     # How a process ended, or that it stands in the kernel, is no cause: the rank stays a suspect.
     explained = (
@@ -253,11 +287,11 @@ def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ord
     return unique(suspect for suspect in suspects if suspect.rank not in known - odd or suspect.rank is None)
 
 
-def _unplaced(events: Sequence[Event]) -> list[Suspect]:
+def _unplaced(events: Sequence[Event], paths: Sequence[str]) -> list[Suspect]:
     suspects = []
     for event in events:
         if event.unplaced and not event.unrelated and event.tier == Tier.FAILURE and event.head is not None:
-            because = f"{event.head.title}: {event.unplaced}"
+            because = f"{event.head.title} ({paths[event.source]}:{event.line}): {event.unplaced}"
             suspects.append(Suspect(rank=event.rank, host=event.host, reason="unplaced-event", because=because))
     return suspects[:8]
 

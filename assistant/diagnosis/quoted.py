@@ -32,13 +32,23 @@ _HEADS = (
 )
 _LINE = late(
     r"^(?:> |\$ (?:echo|grep|rg|git|cat|sed|awk|tail|head)\b|\d{1,6}\s{1,4}(?:echo|grep|rg|git|vim|cat|sed|awk|tail|less|python|kubectl)\b"
-    r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
+    r"|(?:echo|grep|git commit)\b|[\w./\-]{1,200}\.\w{1,8}(?:\.\d{1,3})?:\d{1,7}:(?! \S)|\{\"role\": ?\"|[*\-] (?:Fix|Add|Handle|Better)\b)"
 )
 _QUOTED = late(r"(?<![:=(\[{,])\s[\"`]$")
 """What stands before a literal that prose quotes: a blank and an opening quote, but no key, list or call."""
+_REQUEST = late(
+    r"""\b[Rr]eceived request \S{1,80}: prompt: |\bprompt(?:_text)?["']?\s?[:=]\s?["'\[(<`]|["']?messages["']?\s?[:=]\s?\[\s?[{(]|["']role["']\s?:\s?["']"""
+    r"""|["'](?:inputs?|query|question|instruction|user_input|text_input)["']\s?:\s?\[?["']|<\|(?:user|im_start|start_header_id|begin_of_text|system|assistant)\b|<start_of_turn>|\[INST\]"""
+    r"""|### (?:Instruction|Human|User)\b|"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS) /[^"]{0,400}$"""
+)
+"""What stands before the words of a user that a server writes to its log: a request, its body, a chat template, a URL."""
 _WHOLLY_QUOTED = late(r'"[^"]+"')
 _COLUMNS = late(r"\"?[A-Za-z_][\w ]{0,40}\"?(?:,\"?[A-Za-z_][\w ]{0,40}\"?){2,40}")
 _TIME = late(r"time|date|\bts\b|\bat\b", re.I)
+_OPENS = late(r"\bprompt[\"']?\s?[:=]\s?[\"']")
+_CLOSES = late(r"[\"'],? ?(?:params|sampling_params|max_tokens|lora_request|prompt_token_ids|stream|temperature|\}|\))")
+MAX_PROMPT = 400
+"""Lines that a prompt takes at most; one that is never closed quotes nothing."""
 FENCE = "```"
 WHOLE_SHARE = 0.8
 """Share of the lines from which on fences or quotation marks hold a whole log."""
@@ -88,6 +98,23 @@ def fenced_lines(records: Sequence[Record]) -> frozenset[int]:
     return frozenset() if inside or _is_most(len(found), records) else frozenset(found)
 
 
+def prompt_lines(records: Sequence[Record]) -> frozenset[int]:
+    """Lines that a user's words take which a server prints as they are, from the quote that opens them to the one that closes them."""
+    found: set[int] = set()
+    opened: list[int] | None = None
+    for record in records:
+        if opened is not None:
+            opened.append(record.number)
+            if _CLOSES.search(record.text) is not None:
+                found.update(opened)
+                opened = None
+            elif len(opened) > MAX_PROMPT:
+                opened = None
+        elif "prompt" in record.text and (start := _OPENS.search(record.text)) is not None:
+            opened = None if _CLOSES.search(record.text, start.end() - 1) is not None else [record.number]
+    return frozenset(found)
+
+
 def is_quoted_whole(records: Sequence[Record]) -> bool:
     """Whether a source is one quotation (`> ` before nearly every line), as a mail or a chat passes a log on."""
     return _is_most(sum(record.message.startswith("> ") for record in records), records)
@@ -104,4 +131,6 @@ def quotes(record: Record, start: int) -> bool:
         return True
     if _WHOLLY_QUOTED.fullmatch(record.message.strip()) is not None:
         return False  # a logger that puts its messages in quotes
+    if _REQUEST.search(record.text, 0, start) is not None:
+        return True
     return _QUOTED.search(record.text[max(0, start - 40) : start]) is not None

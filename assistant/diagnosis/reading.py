@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from assistant.diagnosis.unfolding import unfold_source
 from assistant.logs.flightrecorder import MAX_BYTES, Dump, read_dump
-from assistant.logs.markers import MARKERS
+from assistant.logs.markers import ERROR_MARKERS, MARKERS
 from assistant.logs.sources import Source, Unread, expand_noting
 from corpus.catalogue import Catalogue
 from corpus.errors import FirstfaultError
@@ -170,10 +170,17 @@ def _budgets(read: Sequence[ReadSource]) -> list[int]:
     if len(read) <= MANY:
         return [max(MIN_RECORDS, TOTAL_RECORDS // len(read))] * len(read)
     # Most of thousands of ranks tell the same; the one that tells something else is read as ever.
-    holders = Counter(atom for item in read for atom in item.scan.tallies)
-    return [
-        MIN_RECORDS if any(holders[atom] <= RARE for atom in item.scan.tallies) else FEWEST_RECORDS for item in read
+    held = [
+        [*item.scan.tallies, *(-1 - marker for marker, lines in enumerate(_trouble(item.scan)) if lines)]
+        for item in read
     ]
+    holders = Counter(text for texts in held for text in texts)
+    return [MIN_RECORDS if any(holders[text] <= RARE for text in texts) else FEWEST_RECORDS for texts in held]
+
+
+def _trouble(scan: SourceScan) -> list[list[int]]:
+    """The first and last lines of each marker of trouble: an error that no entry covers has no other text."""
+    return scan.marker_lines[: len(ERROR_MARKERS)]
 
 
 class _Bounded:
@@ -271,6 +278,7 @@ def _decode(source: ReadSource, budget: int) -> list[Record]:
     for lines in scan.marker_lines:
         interest.update(lines)
     rare = {hit.record.number for hit in scan.hits if scan.tallies[hit.atom].count <= RARE}
+    rare.update(line for lines in _trouble(scan) if len(lines) <= RARE for line in lines)
     first = _fit(_around(rare), budget // 2)
     room = budget - sum(stop - start for start, stop in first)
     head, tail = min(HEAD, room // 3), min(TAIL, room // 2)

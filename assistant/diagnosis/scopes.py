@@ -18,6 +18,7 @@ from itertools import pairwise
 from assistant.diagnosis.events import Event
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.window import is_sibling
 from assistant.logs.clock import RunClock
 from corpus.late import late
 from corpus.record import Record
@@ -33,7 +34,7 @@ _READY = late(r"^Ready:\s+(True|False)$")
 _ROW = late(r"^(?:\S+\s+)?\S+\s+(?:Normal|Warning)\s+[A-Z]\w+\s+pods?/([\w.\-]{1,253})\s")
 _JOB_IN_NAME = late(r"(?:^|[/_.\-])(?:slurm[_\-.]?|job[_\-.]?|[A-Za-z]\w*[_\-.])(\d{4,12})(?=[_.\-/]|$)")
 _OWN_JOB = late(
-    r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b"
+    r"SLURM_JOB_?ID[=: ]{1,2}(\d{3,12})\b|Submitted batch job (\d{3,12})\b|\b[Jj]ob ?[Ii][Dd][=: ]{1,2}(\d{3,12})\b|srun: job (\d{3,12}) (?:queued|has been allocated)"
 )
 _JOB_SPOKEN = late(r"\*\*\* (?:JOB|STEP) (\d{3,12})(?:[._]\S+)? ON |\b(?:JobId|StepId|job_id|jobid)=(\d{3,12})|\[(\d{3,12})\.(?:\d{1,5}|batch|extern)\]|\b[Jj]ob (\d{3,12}) (?:was |has )?(?:[Kk]illed|[Cc]ancelled|preempted|exceeded)")  # fmt: skip
 
@@ -118,13 +119,16 @@ def _mark_pods(
     known += [record.host for index in own for record in run.sources[index].records if record.host]
     everyone = [pod for pods in described for pod in pods]
     ours = [pod for pod in everyone if any(_names(pod.name, text) for text in set(known))]
+    spoken = {event.pod for event in events if event.pod and not described[event.source]}
     span = clock.span(own)
     begins = span[0].seconds if span is not None and span[0].axis == "wall" else None
     for event in events:
         pod = _pod_at(described[event.source], event.line)
         if pod is None or event.unrelated:
             continue
-        if ours and pod not in ours and not any(pod.owners & other.owners for other in ours):
+        event.pod = pod.name
+        is_other = bool(ours) and pod not in ours and not any(pod.owners & other.owners for other in ours)
+        if is_other or (not ours and spoken and not any(is_sibling(pod.name, name) for name in spoken)):
             event.unrelated = f"it tells of pod {pod.name}, another one than the job's"
             continue
         if pod.block_of(event.line) == ("Last State", "Terminated") and pod.runs_again:

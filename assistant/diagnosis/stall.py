@@ -17,6 +17,7 @@ from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.groups import template
 from assistant.diagnosis.progress import Progress
 from assistant.diagnosis.reading import ReadSource, Run
+from assistant.diagnosis.zones import ZONES_S
 from assistant.logs.cancelled import read_cancelled
 from assistant.logs.clock import Moment, RunClock, spoken
 from assistant.logs.layout import Places
@@ -35,8 +36,6 @@ TEARDOWN_S = 60.0
 LIMIT_DISTANCE = 400
 """Lines below the notice of a limit in which the job's own clock is looked for."""
 MAX_BEHIND = 8
-ZONES_S = tuple(60.0 * minutes for minutes in (*range(60, 901, 60), 210, 270, 330, 345, 390, 525, 570, 630, 765, 825))
-"""How far the scheduler's local time may be ahead of a job that prints another zone's: the offsets in use, and whole hours."""
 
 _LIMIT = late(
     r"DUE TO TIME LIMIT|walltime \d+ exceeded limit|TERM_RUNLIMIT|DeadlineExceeded|active (?:on the node )?longer than (?:the )?specified deadline"
@@ -118,7 +117,7 @@ def _before(limit: Event, run: Run, progress: Progress, places: Places, clock: R
     seconds, still = ended.seconds - alive, max(STILL_S, STILL_INTERVALS * usual)
     if seconds <= still or _may_go_on(limit, progress, clock, Moment(ended.axis, last + still)):
         return None
-    if _is_other_clock(limit, progress, ended) and any(0 <= seconds - zone <= still for zone in ZONES_S):
+    if _is_other_clock(limit, progress, ended) and any(0 <= seconds - zone <= still for zone in ZONES_S if zone > 0):
         return None
     return Stall(
         f"{run.paths[mark.source]}:{mark.line}", mark.step, ended.seconds - last, usual, _behind(progress, run, places)

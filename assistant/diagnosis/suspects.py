@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assistant.diagnosis.collectives import CollectiveState, RankState, states_of
+from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import signal_of
+from assistant.diagnosis.groups import SKEW_S
+from assistant.diagnosis.reading import Run
+from assistant.logs.clock import RunClock, spoken
 from assistant.logs.layout import Places
-from assistant.verdict import Suspect, SuspectReason
+from assistant.verdict import Finding, Suspect, SuspectReason
 
 MAX_SUSPECTS = 16
 
@@ -26,7 +30,8 @@ def find_suspects(state: CollectiveState, places: Places, seen: set[int]) -> lis
                 group_of[rank] = group
         if waiting and not found:
             for rank in _absent(state, group, places, seen):
-                because = f"{len(waiting)} ranks waited in group {group}, this one reported nothing"
+                who = "1 rank" if len(waiting) == 1 else f"{len(waiting)} ranks"
+                because = f"{who} waited in group {group}, this one reported nothing"
                 missing: SuspectReason = "silent" if rank in seen else "absent"
                 found[rank] = Suspect(rank=rank, host=places.host_of_rank.get(rank), reason=missing, because=because)
                 group_of[rank] = group
@@ -69,6 +74,53 @@ def _absent(state: CollectiveState, group: str, places: Places, seen: set[int]) 
     return absent if absent and len(absent) * 2 <= len(expected) else []
 
 
+def not_silent(
+    suspects: Sequence[Suspect], run: Run, events: Sequence[Event], places: Places, clock: RunClock
+) -> list[Suspect]:
+    """Suspects that are said to be silent, with what they printed last; one that has an error or went on was busy."""
+    wanted = {suspect.rank for suspect in suspects if suspect.reason in {"absent", "silent"}} - {None}
+    if not wanted:
+        return list(suspects)
+    last: dict[int, tuple[float, int, int]] = {}
+    for index, records in enumerate(run.records):
+        for record in records:
+            rank = places.rank_of(index, record) if record.message else None
+            if rank in wanted and rank is not None:
+                moment = clock.at(index, record.number)
+                last[rank] = max(
+                    last.get(rank, (-1.0, 0, 0)), (moment.seconds if moment else -1.0, index, record.number)
+                )
+    waits = [
+        event.onset.seconds
+        for event in events
+        if event.tier == Tier.CONSEQUENCE and event.onset is not None and event.onset != event.moment
+    ]
+    return [
+        _with_last_line(suspect, last[suspect.rank], run, events, min(waits, default=None))
+        if suspect.rank in wanted and suspect.rank is not None and suspect.rank in last
+        else suspect
+        for suspect in suspects
+    ]
+
+
+def _with_last_line(
+    suspect: Suspect, last: tuple[float, int, int], run: Run, events: Sequence[Event], waited: float | None
+) -> Suspect:
+    seconds, source, line = last
+    own = [
+        event for event in events if event.rank == suspect.rank and not event.kernel and event.tier < Tier.CONSEQUENCE
+    ]
+    error = next((event for event in own if not (event.quiet or event.harmless or event.unrelated)), None)
+    because = suspect.because.replace("this one reported nothing", "this one reported no wait")
+    because += f"; its last line is {run.paths[source]}:{line}"
+    reason: SuspectReason = "silent"
+    if error is not None:
+        reason, because = "busy", because + f", and {run.paths[error.source]}:{error.line} is an error of its own"
+    elif waited is not None and seconds > waited + SKEW_S:
+        reason, because = "busy", because + f", {spoken(seconds - waited)} after the others had begun to wait"
+    return suspect.model_copy(update={"reason": reason, "because": because})
+
+
 def missing_ranks(places: Places, seen: set[int]) -> list[Suspect]:
     """Ranks of the world that print nothing anywhere, when most others do."""
     if not places.world_size:
@@ -95,6 +147,16 @@ def exited_first(places: Places) -> list[Suspect]:
             )
             suspects.append(Suspect(rank=failure.rank, host=failure.host, reason="exited-first", because=because))
     return suspects[:8]
+
+
+def linked(suspect: Suspect, findings: Sequence[Finding]) -> Suspect:
+    """A suspect with the finding that it is, where an event that has no place among the others is suspected."""
+    if suspect.reason != "unplaced-event":
+        return suspect
+    mine = (
+        finding.id for finding in findings if any(f"({line.place})" in suspect.because for line in finding.evidence)
+    )
+    return suspect.model_copy(update={"finding": next(mine, None)})
 
 
 def unique(suspects: Iterable[Suspect]) -> list[Suspect]:

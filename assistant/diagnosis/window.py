@@ -15,6 +15,7 @@ from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.events import Event, Tier, pci_address
 from assistant.diagnosis.progress import Progress, is_weak
 from assistant.diagnosis.reading import Run
+from assistant.diagnosis.zones import zone_shift
 from assistant.logs.clock import DAY, Moment, RunClock
 from assistant.logs.layout import Places, is_kernel_name
 from corpus.late import late
@@ -22,8 +23,6 @@ from corpus.record import Record
 
 GRACE_S = 120.0
 """A node event this long before the first or after the last record of a job is still its own."""
-ZONE_STEP_S, WIDEST_ZONE_S = 1_800.0, 14 * 3_600.0
-"""Clocks of two zones differ by whole half hours, and by so many at most."""
 KERNEL_SHARE = 0.6
 """A source most of whose records the kernel wrote is a kernel log."""
 
@@ -38,6 +37,15 @@ def kernel_sources(run: Run) -> set[int]:
         if sample and (by_kernel / len(sample) >= KERNEL_SHARE or (named and by_kernel > 0) or named):
             found.add(index)
     return found
+
+
+def read_pods_spoken_of(events: Sequence[Event]) -> None:
+    """Note the pod of each event of the platform that names one."""
+    for event in events:
+        if event.head is not None and event.head.family == "scheduler-platform":
+            found = _POD.search(event.record.text)
+            if found is not None:
+                event.pod = next(name for name in found.groups() if name)
 
 
 def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: RunClock, progress: Progress) -> None:
@@ -57,7 +65,14 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job) or _foreign_gpu(event, places, ranks)
+        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        stranger = "" if foreign else _foreign_gpu(event, places, ranks)
+        following = _seconds_to_error(event, events, job) if stranger and not places.world_said else None
+        if following is not None:
+            event.unplaced = (
+                f"{stranger}, but these may not be all of the job's, and {_length(following)} later it met an error"
+            )
+        foreign = foreign or ("" if event.unplaced else stranger)
         if (
             ended is not None
             and event.moment is not None
@@ -89,6 +104,18 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = foreign
 
 
+def _seconds_to_error(event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
+    """Seconds from a node event to the first error of the job soon after it; None where there is none."""
+    gaps = [
+        gap
+        for other in events
+        if other.source in job and not other.kernel and other.tier <= Tier.CONSEQUENCE and not other.quiet
+        if event.moment is not None and other.onset is not None
+        if (gap := event.moment.before(other.onset)) is not None and 0 <= gap <= GRACE_S
+    ]
+    return min(gaps, default=None)
+
+
 def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[int]) -> float | None:
     """Seconds by which a zone that only one of two logs names may put a node event just before an error of the job."""
     stamp = event.record.time
@@ -100,13 +127,13 @@ def _other_zone(run: Run, event: Event, events: Sequence[Event], job: Sequence[i
         if not is_error or theirs is None or theirs.kind != "absolute" or theirs.zoned == stamp.zoned:
             continue
         gap = event.moment.before(other.moment) if other.moment is not None else None
-        shift = round(gap / ZONE_STEP_S) * ZONE_STEP_S if gap is not None else 0.0
-        if gap is not None and 0 < abs(shift) <= WIDEST_ZONE_S and -1.0 <= gap - shift <= GRACE_S:
+        shift = zone_shift(gap, GRACE_S) if gap is not None else None
+        if shift is not None:
             return shift
     return None
 
 
-_POD = late(r"\bpods?/([\w.\-]+)")
+_POD = late(r"\bpods?/([\w.\-]+)|\bpod ([a-z0-9][\w.\-]*)_[a-z0-9\-]+\([0-9a-f\-]{4,40}\)|\bpod=\"[\w\-]+/([\w.\-]+)\"")
 
 
 def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) -> None:
@@ -115,15 +142,21 @@ def mark_other_objects(run: Run, events: Sequence[Event], job: Sequence[int]) ->
         record.container for index in job for record in run.sources[index].records if record.container is not None
     ]
     has_own_fault = any(event.source in job and _is_own_fault(event) for event in events)
-    for event in events:
-        found = _POD.search(event.record.text)
-        if found is None or event.head is None or event.head.family != "scheduler-platform" or event.source in job:
-            continue
-        pod = found.group(1)
-        known = any(pod in text or text in pod for text in texts if text and len(text) > 3)
+    spoken = [event for event in events if event.pod and event.source not in job]
+    ours = {event.pod for event in spoken if any(_is_of(event.pod, text) for text in texts)}
+    for event in spoken:
+        pod = event.pod
+        known = pod in ours
         # What keeps a member of the job away explains only a wait for it, never a fault that the others have themselves.
         if not known and (has_own_fault or not any(is_sibling(pod, text) for text in texts)):
+            if ours:
+                event.unrelated = event.unrelated or f"it speaks of pod {pod}, another one than the job's"
             event.unplaced = event.unplaced or f"it speaks of pod {pod}, which the job's own logs do not name"
+
+
+def _is_of(pod: str, text: str) -> bool:
+    """Whether a path or the name of a container is of a pod."""
+    return len(text) > 3 and (pod in text or text in pod)
 
 
 def _is_own_fault(event: Event) -> bool:
@@ -135,14 +168,21 @@ def _is_own_fault(event: Event) -> bool:
 _INDEXED = late(
     r"^(?P<job>[a-z0-9][a-z0-9.\-]*?)-(?:(?:master|worker|launcher|chief|ps|evaluator|leader|head|node|replica|server)-)?\d{1,5}$"
 )
+_GENERATED = late(r"^(?P<owner>[a-z0-9][a-z0-9.\-]*?)(?:-[bcdf0-9]{6,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+"""A pod that a Job or a Deployment made: its owner, then letters by chance."""
 _FILE_END = late(r"(?:\.(?:log|txt|out|err|json|previous|prev|gz))+$|[._\-](?:previous|prev)$")
 
 
 def is_sibling(pod: str, known: str) -> bool:
-    """Whether two pods (or the file of one) are numbered members of one job: its worker 0 beside its master."""
-    mine = _INDEXED.match(pod)
-    other = _INDEXED.match(_FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1]))
-    return mine is not None and other is not None and mine.group("job") == other.group("job")
+    """Whether two pods (or the file of one) are members of one job: its worker 0 beside its master, or one that took another's place."""
+    if pod == known:
+        return True
+    name = _FILE_END.sub("", known.replace("!", "/").rsplit("/", 1)[-1])
+    mine, other = _INDEXED.match(pod), _INDEXED.match(name)
+    if mine is not None and other is not None:
+        return mine.group("job") == other.group("job")
+    made, also = _GENERATED.match(pod), _GENERATED.match(name)
+    return made is not None and also is not None and made.group("owner") == also.group("owner")
 
 
 def platform_sources(run: Run) -> set[int]:

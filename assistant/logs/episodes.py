@@ -54,7 +54,7 @@ _CARRIED = re.compile(
     r"|Caught \w+ in (?:DataLoader worker|replica|pin memory)|look up to see its traceback|PTXAS error: Internal Triton"
 )
 _FATAL = re.compile(
-    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
+    r"^terminate called|Check failed:|\(core dumped\)|^Segmentation fault(?! handler)|^Fatal Python error|^panic: |^Aborted\b|^fatal error|^FATAL[: ]|^fatal: |^(?:nvcc|ptxas) fatal"
     r"|^thread '[^']{0,80}'(?: \(\d{1,9}\))? panicked at |^Exception in thread \""
 )
 _ERROR = re.compile(

@@ -19,7 +19,7 @@ from assistant.logs.filenames import (
     rank_from_path,
     share_over_parts,
 )
-from assistant.logs.mappings import Placed, read_mapping
+from assistant.logs.mappings import MAX_RANKS, Placed, read_mapping
 from assistant.logs.places import Failure, Places, bus_id
 from corpus.record import Record
 
@@ -52,6 +52,8 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
             places.source_rank[index] = rank
     for index, records in enumerate(sources):
         _read_records(places, index, records)
+    if places.world_size is not None and not places.world_said and places.highest_rank >= places.world_size:
+        places.world_size = None  # the only communicator in the logs is a subgroup's
     doubt_names(places, paths)
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.
@@ -78,6 +80,8 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
             _keep_tee(places, source, int(twice.group(1)), int(twice.group(2)))
         if record.rank is not None:
             prefix_ranks.add(record.rank)
+            if record.local_rank is None and record.rank < MAX_RANKS:
+                places.highest_rank = max(places.highest_rank, record.rank)
             _seen_together(places, record)
         if record.host is not None:
             places.hosts.add(record.host)
@@ -123,6 +127,7 @@ def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:
         own_ranks.add(placed.rank)
     if placed.world is not None and not placed.is_own:
         places.world_size = max(places.world_size or 0, placed.world)
+        places.world_said = True
     if placed.rank is not None and placed.pid is not None:
         places.rank_of_pid.setdefault(placed.pid, placed.rank)
     if placed.pid is not None and not placed.is_own:
@@ -233,6 +238,7 @@ def _read_world(places: Places, source: int, record: Record) -> None:
         size = int(found.group(1) or found.group(3))
         if 0 < size < 1_000_000:
             places.world_size = max(places.world_size or 0, size)
+            places.world_said = places.world_said or "nranks" not in found.group()
         own = _RANK_IN_WORLD.search(message)
         if own is not None and record.pid is not None:
             places.rank_of_pid.setdefault(record.pid, int(own.group(1)))

@@ -25,6 +25,10 @@ class Places:
     """What the logs say about where ranks ran."""
 
     world_size: int | None = None
+    world_said: bool = False
+    """True when more than the size of a communicator gives it: that may be a subgroup's."""
+    highest_rank: int = -1
+    """The highest rank that a prefix gives."""
     rank_of_gpu: dict[tuple[str, int], int] = field(default_factory=dict)
     """(host, CUDA device) to rank."""
     rank_of_bus: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -128,8 +128,9 @@ def downstream(page: Page, diagnosis: Diagnosis, clock: Clock, catalogue: Catalo
 
 def others(page: Page, diagnosis: Diagnosis, clock: Clock, catalogue: Catalogue | None) -> None:
     """Faults that are no part of the chain: of earlier attempts, got over, no faults at all, or of something else."""
-    independent = {finding.id for finding in diagnosis.independent}
-    rest = [finding for finding in diagnosis.all_findings() if finding.id not in independent]
+    elsewhere = {finding.id for finding in diagnosis.independent}
+    elsewhere |= {suspect.finding for suspect in diagnosis.suspects if suspect.finding is not None}
+    rest = [finding for finding in diagnosis.all_findings() if finding.id not in elsewhere]
     _groups(page, "INDEPENDENT", diagnosis, diagnosis.independent, clock, catalogue)
     aside = [finding for finding in rest if finding.role == "recovered"]
     for label in dict.fromkeys(HEADINGS.values()):

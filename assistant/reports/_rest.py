@@ -110,6 +110,21 @@ def _lacks(candidate: Candidate) -> str:
     return "; ".join([*parts, *([candidate.reason] if candidate.reason else [])])
 
 
+def last_lines(page: Page, diagnosis: Diagnosis) -> None:
+    """What the logs end with, where nothing in them tells why, and what was looked for there."""
+    places: dict[str, list[Line]] = {}
+    for line in diagnosis.run.last_lines:
+        places.setdefault(line.source, []).append(line)
+    for number, (source, lines) in enumerate(places.items()):
+        page.head("" if number else "LOG ENDS", source, style="cyan")
+        _excerpt(page, lines)
+    if places:
+        step = diagnosis.run.last_step
+        reached = f"the last step is {step}; " if step is not None else ""
+        page.text(f"{reached}no line of a fault and none of completion stands in what was read")
+    page.gap()
+
+
 def baseline(page: Page, diagnosis: Diagnosis) -> None:
     """What only this run printed, and where it parts from the one that went well."""
     found = diagnosis.baseline

@@ -168,6 +168,9 @@ def _open(diagnosis: Diagnosis, mask: Mask) -> Iterator[Block]:
     for number, item in enumerate(diagnosis.unexplained[:2]):
         lines = [f"{line.place}  {_cut(line.text)}" for line in item.excerpt[:20]]
         yield Block(9, 2 + number * 4, f"Not explained:\n\n{_block(mask(chr(10).join(lines)).split(chr(10)))}")
+    ends = [f"{line.place}  {_cut(line.text)}" for line in diagnosis.run.last_lines]
+    if ends:
+        yield Block(9, 3, f"The logs end with:\n\n{_block(mask(chr(10).join(ends)).split(chr(10)))}")
     rows = [f"- {item.reason}: {item.because}" for item in diagnosis.suspects[:4]]
     if rows:
         yield Block(12, 5, "Suspects:\n" + "\n".join(_text(mask(row)) for row in rows))

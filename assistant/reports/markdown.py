@@ -159,6 +159,9 @@ def _open_questions(diagnosis: Diagnosis, catalogue: Catalogue | None) -> Iterat
     if rows:
         yield "## Open questions"
         yield "\n".join(rows)
+    if diagnosis.run.last_lines:
+        yield "The logs end with:"
+        yield _block([f"{line.place}  {line.text}" for line in diagnosis.run.last_lines])
     for unexplained in diagnosis.unexplained:
         yield "Unexplained:"
         yield _block([f"{line.place}  {line.text}" for line in unexplained.excerpt])

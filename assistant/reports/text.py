@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from assistant.reports._findings import downstream, first_fault, others
 from assistant.reports._page import Page
-from assistant.reports._rest import baseline, collectives, near_misses, run_rows, unexplained, warnings
+from assistant.reports._rest import baseline, collectives, last_lines, near_misses, run_rows, unexplained, warnings
 from assistant.reports._words import Clock, headline, listing, owner, plural, suspected
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding
@@ -57,6 +57,7 @@ def render(
         _what_to_do(page, diagnosis, lead)
     near_misses(page, diagnosis, catalogue)
     unexplained(page, diagnosis)
+    last_lines(page, diagnosis)
     baseline(page, diagnosis)
     run_rows(page, diagnosis, clock)
     warnings(page, diagnosis)

@@ -157,6 +157,10 @@ def verdict(case: Case) -> Sheet:
 
 
 def _unexplained(sheet: Sheet, case: Case) -> None:
+    if case.diagnosis.run.last_lines:
+        sheet.head("The log ends with")
+        for line in case.diagnosis.run.last_lines:
+            sheet.log(line.place, line.text)
     for item in case.diagnosis.unexplained[:3]:
         sheet.head("No entry for")
         for line in item.excerpt[:8]:

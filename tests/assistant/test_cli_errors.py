@@ -27,6 +27,9 @@ from assistant.console import OutputError
         (("x", "--corpus", "/no/such"), "Directory '/no/such' does not exist. `firstfault diagnose -h`"),
         (("show",), "Missing argument 'ID'. `firstfault show -h` shows the usage."),
         (("show", "tpu-ici-lnk"), "No entry has the id `tpu-ici-lnk`. Did you mean `tpu-ici-link-error`?"),
+        (("show", "TPU-ICI-Link-Error"), "Did you mean `tpu-ici-link-error`?"),
+        (("show", "tpu_ici_link_error"), "Did you mean `tpu-ici-link-error`?"),
+        (("show", "TPU ICI"), "Did you mean `tpu-ici-"),
         (("related", "tpu-ici-lnk"), "Did you mean `tpu-ici-link-error`?"),
         (("show", "tpu-ici-link-error", "-s", "confrm"), "No section is called `confrm`. Did you mean `confirm`?"),
         (("list", "--family", "interconect"), "No family is called `interconect`. Did you mean `interconnect`?"),
@@ -251,3 +254,11 @@ def test_a_word_that_can_be_no_path_is_a_sentence(words: tuple[str, ...], tmp_pa
     )
     assert (done.returncode, b"Traceback" in done.stderr, b"internal error" in done.stderr) == (2, False, False)
     assert done.stderr.startswith(b"firstfault: Nothing could be read")
+
+
+def test_ctrl_c_while_the_program_is_still_loaded(tmp_path: Path) -> None:
+    """Whatever is imported first: the signal may come at any line of it."""
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    code = "import sys; sys.path.insert(0, sys.argv.pop()); from assistant.__main__ import main; sys.exit(main())"
+    ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")

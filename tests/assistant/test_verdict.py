@@ -26,11 +26,11 @@ KEYS = {
     "Unexplained": "excerpt candidates",
     "Candidate": "entry score channels matched missing reason",
     "NearMiss": "entry line signature reason",
-    "Suspect": "rank host reason because",
+    "Suspect": "rank host reason because finding",
     "FetchNext": "what command why",
     "RunInfo": "world_size ranks_seen hosts attempts last_step phase completed first_time last_time versions skew_s "
     "skew_error_s "
-    "names sampled",
+    "names last_lines sampled",
     "Attempt": "n initiating",
     "CollectiveGroup": "group seq ranks",
     "CollectiveRank": "rank op numel enqueued completed state",

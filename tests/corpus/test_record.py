@@ -122,3 +122,25 @@ def test_any_bytes_are_records(raw: bytes) -> None:
 def test_depth_of_nested_json_is_no_crash() -> None:
     raw = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
     assert read_records(raw[:200_000], 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "host"),
+    [
+        ("2026-11-30 09:00:00 eval prompt: 'what is up?'", None),
+        ("Nov 30 09:00:00 eval prompt: 'what is up?'", None),
+        ("2026-11-30T09:00:00Z model answer: 42", None),
+        ("2026-11-30 09:00:00 step loss: 2.0", None),
+        ("Nov 30 09:00:00 worker7 trainer: started", "worker7"),
+        ("Nov 30 09:00:00 athena trainer[77]: started", "athena"),
+        ("Nov 30 09:00:00 athena slurmd: launch task", "athena"),
+        ("Nov 30 09:00:00 athena systemd-oomd: killed", "athena"),
+        ("Nov 30 09:00:00 athena kernel: Xid", "athena"),
+    ],
+)
+def test_two_words_before_a_colon_are_host_and_program_only_where_they_look_like_it(
+    line: str, host: str | None
+) -> None:
+    (record,) = read_records(line.encode(), 1)
+    assert record.host == host
+    assert record.message.endswith(line[-3:])

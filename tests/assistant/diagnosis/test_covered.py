@@ -50,7 +50,7 @@ def test_another_error_in_a_storm_still_leads(tmp_path: Path) -> None:
 def test_what_a_later_line_clears_is_not_blamed(tmp_path: Path, count: int) -> None:
     failed = "".join(f"fs: error: request {n} failed\n" for n in range(count))
     cleared = read(tmp_path, STEPS + failed + "fs: Connection restored\n")
-    assert (cleared.status, cleared.initiating, cleared.unexplained) == ("inconclusive", None, ())
+    assert (cleared.status, cleared.findings, cleared.unexplained) == ("inconclusive", (), ())
     again = read(tmp_path, STEPS + failed + "fs: Connection restored\n" + "fs: error: request 7 failed\n")
     assert again.initiating is not None and again.initiating.entry is not None
     assert (again.initiating.entry.id, again.initiating.evidence[0].line) == ("request", 11 + count)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistant.diagnosis.pipeline import diagnose
+from assistant.reports.text import render
 from assistant.verdict import Diagnosis
 from tests.heads import catalogue_of, head, signature
 
@@ -314,3 +315,54 @@ def test_a_launchers_field_names_the_rank(tmp_path: Path) -> None:
     result = verdict(tmp_path, job=line)
     assert result.initiating is not None
     assert result.initiating.ranks == (3,)
+
+
+NCCL = "\n".join(
+    f"2026-11-30 12:00:00 node-a:1{n}:1{n} [{n}] NCCL INFO comm 0x55d0 rank {n} nranks 2 cudaDev {n} nvmlDev {n} busId {n + 1}000 commId 0x1 - Init COMPLETE"
+    for n in range(2)
+)
+XID = "2026-11-30T12:00:50 node-a kernel: NVRM: Xid (PCI:0000:8a:00): 79, GPU has fallen off the bus."
+
+
+def _beside_xid(folder: Path, world: str) -> Diagnosis:
+    steps = "\n".join(f"2026-11-30 12:00:{n}0 step {n} loss 2" for n in range(6))
+    return verdict(folder, job=f"{NCCL}\n{world}{steps}\n2026-11-30 12:01:00 RuntimeError: lost it", dmesg=XID)
+
+
+def test_a_gpu_that_a_communicator_does_not_name_is_a_suspect_just_before_an_error(tmp_path: Path) -> None:
+    """The only communicator in a log may be a subgroup's, whose ranks are counted from 0 as well."""
+    result = _beside_xid(tmp_path, "")
+    assert result.initiating is not None and result.initiating.entry is None
+    (suspect,) = result.suspects
+    assert suspect.reason == "unplaced-event" and "10 s later" in suspect.because
+    assert next(f.role for f in result.findings if f.id == suspect.finding) == "unrelated"
+
+
+def test_it_is_another_jobs_where_the_size_of_the_world_is_said(tmp_path: Path) -> None:
+    result = _beside_xid(tmp_path, "2026-11-30 12:00:00 world size 2\n")
+    assert not result.suspects and [f.role for f in result.findings] == ["initiating", "unrelated"]
+
+
+def test_a_communicator_smaller_than_the_ranks_is_not_the_world(tmp_path: Path) -> None:
+    result = verdict(tmp_path, job=f"{NCCL}\n2026-11-30 12:00:10 [rank11]: {WATCHDOG}")
+    assert result.run.world_size is None
+
+
+def test_what_has_no_comparable_time_is_told_in_one_place(tmp_path: Path) -> None:
+    result = verdict(
+        tmp_path,
+        train=f"2026-11-30 12:00:00 [rank0]: {WATCHDOG}",
+        dmesg="[482113.640021] NVRM: Xid (PCI:0000:8a:00): 79, pid=1, x",
+    )
+    shown = render(result)
+    assert "dmesg.log:1" in shown and "UNRELATED" not in shown
+
+
+WARNS = "/opt/lib/python3.11/site-packages/x.py:184: UserWarning: fewer GPUs than asked for"
+
+
+@pytest.mark.parametrize(
+    ("end", "entry"), [("worker exited with code 137", "killed"), ("fewer GPUs than asked for", "few"), ("", "few")]
+)
+def test_a_warning_of_python_gives_way_to_what_ended_the_run(tmp_path: Path, end: str, entry: str) -> None:
+    assert first(verdict(tmp_path, job=f"{WARNS}\n{end}"))[1] == entry

@@ -141,3 +141,22 @@ def test_other_ranks_steps_do_not_make_one_rank_recover(tmp_path: Path, files: i
     found = diagnose([str(tmp_path)], catalogue=CATALOGUE)
     assert [(one.role, one.ranks, one.count) for one in found.findings] == [("initiating", (2,), 50)]
     assert found.findings[0].evidence[0].line == (43 if files == 1 else 11)
+
+
+@pytest.mark.parametrize(
+    ("norms", "losses", "blamed"),
+    [
+        (("nan", "nan", "nan"), ("2.0", "1.9", "1.8"), False),
+        (("1.0", "nan", "nan"), ("2.0", "1.9", "1.8"), True),
+        (("nan", "nan", "nan"), ("2.0", "nan", "nan"), True),
+        (("nan", "nan", "nan"), ("nan", "nan", "nan"), True),
+    ],
+)
+def test_a_norm_that_never_was_a_number_beside_a_finite_loss_is_no_fault(
+    tmp_path: Path, norms: tuple[str, ...], losses: tuple[str, ...], blamed: bool
+) -> None:
+    log = "".join(
+        f"2026-11-30 09:00:{n:02d} INFO step {n} loss {loss} grad_norm: {norm}\n"
+        for n, (norm, loss) in enumerate(zip(norms, losses, strict=True))
+    )
+    assert (read(tmp_path, log).initiating is not None) is blamed

@@ -84,3 +84,12 @@ def test_a_known_cause_needs_no_suspect(tmp_path: Path) -> None:
     result = read(tmp_path, *(nccl(rank) for rank in range(4)), oom, *(lost(rank, "10.4.4.2") for rank in (0, 1, 3)))
     assert result.status == "identified"
     assert result.suspects == ()
+
+
+def test_an_address_mapped_into_ipv6_is_the_address(tmp_path: Path) -> None:
+    started = [nccl(rank) for rank in range(4)]
+    result = read(tmp_path, *started, *(lost(rank, "::ffff:10.4.4.2") for rank in (0, 1, 3)))
+    assert suspects(result) == [(2, "node-2")] and "peer 10.4.4.2 went away" in result.suspects[0].because
+    stranger = read(tmp_path, lost(0, "::ffff:10.4.4.2"), lost(1, "::ffff:10.4.4.2"))
+    assert [item.what for item in stranger.fetch_next] == ["job log of 10.4.4.2", "kernel log of 10.4.4.2"]
+    assert stranger.fetch_next[1].command == "ssh 10.4.4.2 dmesg -T | tail -200"

@@ -120,3 +120,13 @@ def test_what_the_program_says_beats_the_name_of_its_file(tmp_path: Path) -> Non
     result = verdict(tmp_path, rank_3__log="initialized rank 5 of world size 8\nKeyError: 'x'")
     assert result.initiating is not None and result.initiating.ranks == (5,)
     assert any("says rank 3" in warning and "rank 5" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(("queued", "role"), [("4242", "initiating"), ("777", "unrelated")])
+def test_the_job_that_srun_waited_for_is_ours_whatever_it_submits(tmp_path: Path, queued: str, role: str) -> None:
+    log = (
+        f"srun: job {queued} queued and waiting for resources\nSubmitted batch job 4300\n{STEPS}\n"
+        "slurmstepd: error: *** STEP 4242.0 ON n1 CANCELLED AT 2026-11-30T10:06:00 DUE TO TIME LIMIT ***\n"
+    )
+    (finding,) = verdict(tmp_path, job__log=log).findings
+    assert finding.role == role

@@ -47,8 +47,8 @@ def test_the_verdict_can_be_the_status(command: list[str]) -> None:
     # A verdict of health makes no failed job a good one.
     assert run(command, "--exit-code", "--", "sh", "-c", "echo Training completed; exit 7").returncode == 7
     assert run(command, "--exit-code", "--", "echo", "Training completed").returncode == 0
-    # Nothing was printed, so there is no verdict; and `--exit-code` behind the command is the command's.
-    assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 3
+    # A failed job that printed nothing is inconclusive; and `--exit-code` behind the command is the command's.
+    assert run(command, "--exit-code", "--", "sh", "-c", "exit 3").returncode == 11
     assert run(command, "--", "sh", "-c", "exit 4", "--exit-code").returncode == 4
 
 
@@ -164,3 +164,15 @@ def test_a_log_that_cannot_be_written_is_said_before_the_job_starts(command: lis
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "was not started" in ended.stderr
     assert "--log" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "job", "status"),
+    [((), "false", 1), (("--exit-code",), "false", 11), (("--exit-code",), "true", 0), ((), "true", 0)],
+)
+def test_a_job_that_prints_nothing_is_inconclusive_where_it_failed(
+    command: list[str], options: tuple[str, ...], job: str, status: int
+) -> None:
+    ended = run(command, *options, "--", job)
+    assert ended.returncode == status
+    assert "printed nothing" in ended.stderr
