@@ -106,7 +106,8 @@ _SRUN_LABEL = re.compile(r"\s{0,4}(\d{1,5}): (?=\S)")
 _TASK_BAR = re.compile(r"task[_-]?(\d{1,6}) \| (?=\S)")
 _COMPOSE = re.compile(r"([A-Za-z][\w.\-]{0,80}?)(?:-\d{1,3})? {0,24}\| (?=\S)")
 _PDSH = re.compile(
-    r"(?=[\w\-]{0,60}[\d\-])((?:node|host|worker|gpu|compute|dgx|hgx|ip-|cn|nid|slurm|server|trainer|head|master|rack)[\w\-]{0,60}(?:\.[\w.\-]{1,60})?): (?=\S)"
+    r"((?=[\w\-]{0,60}[\d\-])(?:node|host|worker|gpu|compute|dgx|hgx|ip-|cn|nid|slurm|server|trainer|head|master|rack)[\w\-]{0,60}(?:\.[\w.\-]{1,60})?"
+    r"|\d{1,3}(?:\.\d{1,3}){3}): (?=\S)"
 )
 _SLURMSTEPD = re.compile(r"slurm(?:step)?d-([\w.\-]{1,80}): (?=\S)")
 _WRAPPERS = ("stdout F", "stderr F", "stdout P", "stderr P", "[pod/")

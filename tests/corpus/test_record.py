@@ -36,6 +36,7 @@ BOOM = "RuntimeError: CUDA error: device-side assert triggered"
         (f"node12: {BOOM}", {"host": "node12"}),
         (f"[2026-11-30 12:00:00,123] [ERROR] [engine.py:12:step] [Rank 5] {BOOM}", {"level": "ERROR"}),
         (f"worker-0-1  | {BOOM}", {"container": "worker-0"}),
+        (f"10.20.31.14: [rank3]: {BOOM}", {"host": "10.20.31.14", "rank": 3}),
         (f"[1,1]<stderr>:E tensorflow/stream_executor/cuda/cuda_driver.cc:806] {BOOM}", {"rank": 1, "level": "ERROR"}),
         (
             f"[1665612209.408366] [nodeb-71:20358:0]       mm_posix.c:194  UCX  ERROR {BOOM}",
