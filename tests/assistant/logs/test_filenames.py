@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.logs.filenames import SHORTEST_HOST, _HostNames
+from assistant.logs.layout import find_places
+from corpus.record import read_records
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_it_is_what_a_pattern_for_each_host_finds(hosts: set[str], name: str) ->
 def ranks_of(lines: dict[str, str]) -> list[int | None]:
     """Of each file the rank of its last line, which itself says none."""
     paths = list(lines)
-    records = [list(parse_lines(text + "\nlast words")) for text in lines.values()]
+    records = [[*read_records(text.encode(), 1), *read_records(b"last words", 2)] for text in lines.values()]
     places = find_places(paths, records)
     return [places.rank_of(index, mine[-1]) for index, mine in enumerate(records)]
 
