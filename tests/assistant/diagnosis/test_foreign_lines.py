@@ -64,3 +64,37 @@ ERROR:    Application startup failed. Exiting.
     (tmp_path / "server.log").write_text(log)
     first = diagnose([str(tmp_path / "server.log")], catalogue=catalogue).initiating
     assert first is not None and "LoadProblem" in first.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "RuntimeError: mpirun failed with exit code 1",
+        "INFO:     Child process [12] failed to start, stopping the parent process.",
+    ],
+)
+def test_what_only_tells_that_a_process_ended_does_not_come_first(
+    tmp_path: Path, catalogue: Catalogue, after: str
+) -> None:
+    log = f"""Traceback (most recent call last):
+  File "/w/train.py", line 88, in <module>
+    out = model(x)
+mypkg.errors.BadBatchError: batch 12 has 3 images, mask has 4
+{after}
+"""
+    (tmp_path / "job.log").write_text(log)
+    first = diagnose([str(tmp_path / "job.log")], catalogue=catalogue).initiating
+    assert first is not None and "BadBatchError" in first.evidence[0].text
+
+
+def test_the_first_error_of_a_compiler_comes_first(tmp_path: Path, catalogue: Catalogue) -> None:
+    log = """/w/k.cu(12): error: identifier "foo" is undefined
+
+/w/k.cu(14): error: expected a ";"
+
+2 errors detected in the compilation of "/w/k.cu".
+ninja: build stopped: subcommand failed.
+"""
+    (tmp_path / "build.log").write_text(log)
+    first = diagnose([str(tmp_path / "build.log")], catalogue=catalogue).initiating
+    assert first is not None and first.evidence[0].line == 1
