@@ -8,7 +8,7 @@ of the others belong to which; what they leave open is shared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import PurePosixPath
@@ -32,6 +32,8 @@ AHEAD_S, AHEAD_STEPS = 30.0, 2
 FEWEST_STEPS = 3
 
 _ID_IN_NAME = late(r"(?:^|[/_.\-])(?:slurm|job(?:_?id)?)[_\-.]?(?P<id>\d{3,12}(?:_\d{1,6})?)(?=[_.\-/]|$)", re.I)
+_HET_ID = late(r"\bSLURM_HET_JOB_ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<id>\d{2,12})\b")
+"""What the components of a heterogeneous job share, each of which has an id of its own."""
 _ID_SAID = late(r"\bSLURM_JOB_?ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<id>\d{2,12})\b")
 _DATE = late(r"^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
 _WORLD = late(r"(?<![\w.])(?:world[ _]size|WORLD_SIZE)['\"]?[ :=]{1,3}(\d{1,6})\b")
@@ -42,6 +44,12 @@ _MAY_BE_HOST = late(
     re.I,
 )
 """Folders of this kind hold the parts of one job: their clocks may differ, and their ranks may be local ones."""
+_ROLE = late(
+    r"(?:^|[_\-.])(?P<role>actor|critic|ref(?:erence)?|rollouts?|reward|rm|learner|sampler|generator|policy|trainer|prefill|decode|encode[r]?"
+    r"|router|gateway|controller|head|driver|server|client|inference|frontend|backend|proxy|judge)(?:[_\-.]?\d{1,4})?$",
+    re.I,
+)
+"""Folders or files of this kind hold what the programs of one job did, each with ranks, steps and a world of its own."""
 _STREAM = late(r"(?:^|[._\-])(?:stdout|stderr|out|err|log|txt|console|prev|previous|gz|bz2|xz|zst|\d{1,3})(?=[._\-]|$)")
 _RANK = late(r"(?:global_)?(?:rank|worker|task)[._\-]?\d{1,6}", re.I)
 _HEAD = 200
@@ -64,6 +72,7 @@ class _Log:
     path: str
     rank: int | None = None
     ids: set[str] = field(default_factory=set)
+    het: set[str] = field(default_factory=set)
     worlds: dict[str, int] = field(default_factory=dict)
     """By wording of the line: the size of the world that it says."""
     start: tuple[object, ...] | None = None
@@ -112,10 +121,13 @@ def _read(run: Run, index: int) -> _Log:
     ranks = {record.rank for record in source.records if record.rank is not None}
     log.rank = next(iter(ranks)) if len(ranks) == 1 else None if ranks else rank_from_path(source.path)
     log.ids |= {found["id"] for found in _ID_IN_NAME.finditer(log.path) if not _DATE.match(found["id"])}
-    if not log.ids:
-        for record in source.records[:_HEAD]:
-            if "SLURM_JOB" in record.text:
-                log.ids |= {found["id"] for found in _ID_SAID.finditer(record.text)}
+    is_named = bool(log.ids)
+    for record in source.records[:_HEAD]:
+        if "SLURM_JOB" in record.text and not is_named:
+            log.ids |= {found["id"] for found in _ID_SAID.finditer(record.text)}
+        if "SLURM_HET_JOB_ID" in record.text:
+            log.het |= {found["id"] for found in _HET_ID.finditer(record.text)}
+    log.ids = log.het or log.ids
     return log
 
 
@@ -161,7 +173,9 @@ def _parted_by_steps(run: Run, by_rank: dict[int | None, list[_Log]]) -> dict[st
         involved = {key(log.path) for pair in clashes for log in pair}
         if None in involved or any(key(one.path) == key(other.path) for one, other in clashes):
             continue
-        if any(_MAY_BE_HOST.match(str(name)) or name in hosts for name in involved):
+        if any(_MAY_BE_HOST.match(str(name)) or name in hosts for name in involved) or _are_roles(involved):
+            continue
+        if _make_up_a_world([[log for log in everyone if key(log.path) == name] for name in involved]):
             continue
         parted: dict[str, list[int]] = {}
         for index, path in enumerate(run.paths):
@@ -170,6 +184,21 @@ def _parted_by_steps(run: Run, by_rank: dict[int | None, list[_Log]]) -> dict[st
                 parted.setdefault(name or "", []).append(index)
         return parted
     return {}
+
+
+def _are_roles(names: Iterable[str | None]) -> bool:
+    """Whether names differ in the part that a program has in one job, and in nothing else."""
+    found = [(name, _ROLE.search(name or "")) for name in names]
+    others = {(name or "")[: role.start()] if role is not None else None for name, role in found}
+    roles = {role["role"].lower() for _, role in found if role is not None}
+    return len(others) == 1 and None not in others and len(roles) == len(found)
+
+
+def _make_up_a_world(parts: Sequence[Sequence[_Log]]) -> bool:
+    """Whether all logs say one size of the world that only all parts together have: their ranks are local ones."""
+    sizes = {size for logs in parts for log in logs for size in log.worlds.values()}
+    ranks = [len({log.rank for log in logs if log.rank is not None}) for logs in parts]
+    return len(sizes) == 1 and sum(ranks) == max(sizes) > max(ranks)
 
 
 @dataclass
@@ -197,6 +226,8 @@ def _parted_by_worlds(run: Run, logs: Sequence[_Log]) -> dict[str, list[int]]:
             if name is not None:
                 worlds.setdefault(name, _World()).logs.append(log)
         if not 2 <= len(worlds) <= MAX_FOLDERS or any(_MAY_BE_HOST.match(name) for name in worlds):
+            continue
+        if _are_roles(worlds):
             continue
         for world in worlds.values():
             _fill(run, world)

@@ -125,12 +125,23 @@ def _is_most(count: int, records: Sequence[Record]) -> bool:
     return lines > 0 and count >= WHOLE_SHARE * lines
 
 
+def _is_closed(asked: re.Match[str], between: str) -> bool:
+    """Whether the only quote that a request opens is closed again, with no other one opened up to what follows."""
+    quote = asked.group()[-1]
+    if quote not in "\"'" or "role" in asked.group() or "messages" in asked.group():
+        return False
+    words, closing, rest = between.partition(quote)
+    is_end = bool(closing) and not words.endswith("\\") and not rest[:1].isalnum()
+    return is_end and not any(mark in rest for mark in "\"'`")
+
+
 def quotes(record: Record, start: int) -> bool:
     """Whether a record quotes the text that starts at this position of `Record.text`."""
     if _LINE.search(record.message) is not None:
         return True
     if _WHOLLY_QUOTED.fullmatch(record.message.strip()) is not None:
         return False  # a logger that puts its messages in quotes
-    if _REQUEST.search(record.text, 0, start) is not None:
+    asked = _REQUEST.search(record.text, 0, start)
+    if asked is not None and not _is_closed(asked, record.text[asked.end() : start]):
         return True
     return _QUOTED.search(record.text[max(0, start - 40) : start]) is not None

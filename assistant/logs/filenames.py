@@ -26,8 +26,15 @@ _NOT_A_HOST = re.compile(
 )
 _BEFORE_HOST = re.compile(r"(?<![A-Za-z0-9])")
 _AFTER_HOST = re.compile(r"(?![A-Za-z0-9])")
+FEWEST_SHIFTED = 2
+"""Files of a node whose lines give ranks as far beyond those of their names: then the others' are known as well."""
 SHORTEST_HOST = 2
 """Names of so few characters stand in file names by chance."""
+_OF_ONE_NODE = re.compile(
+    r"(?:node|host|machine|gpu|dgx|hgx|nid|cn|gn|compute|worker|replica|pod|n)[\-_.]?(?:\d{1,6}|[a-z])|ip-[\d\-]{7,15}",
+    re.I,
+)
+"""Folders with a name of this kind are one node's: the same rank in two of them is the local one of both."""
 _SUFFIX = re.compile(r"[._\-](?:previous|prev|log|out|err|stdout|stderr|txt|console)(?=[._\-]|$)")
 
 
@@ -68,6 +75,50 @@ def doubt_names(places: Places, paths: Sequence[str]) -> None:
     if numbers and len(paths) > 1 and numbers != set(range(max(numbers) + 1)):
         for index in doubtful:
             del places.source_rank[index]
+
+
+def doubt_local_names(places: Places, paths: Sequence[str], said: dict[int, tuple[int, int]]) -> None:
+    """Names that count the ranks of each node anew give local ranks, which are no ranks of the job.
+
+    `said` holds, by source, the rank of the name and the only one that its lines give.
+    """
+    folders = _folders_of_ranks(places, paths)
+    local = {name for name in folders if _is_local(places, name, folders)}
+    for name, sources in folders.items():
+        offsets = [said[index][1] - said[index][0] for index in sources if index in said]
+        rest = sources - said.keys()
+        if len(set(offsets)) == 1 and offsets[0] > 0 and len(offsets) >= FEWEST_SHIFTED:
+            for index in rest:
+                places.source_rank[index] += offsets[0]
+        elif any(offset > 0 for offset in offsets) or (name in local and 0 not in offsets):
+            for index in rest:
+                del places.source_rank[index]
+    for index, (_, rank) in said.items():
+        places.source_rank[index] = rank
+
+
+def _folders_of_ranks(places: Places, paths: Sequence[str]) -> dict[str, set[int]]:
+    """Sources with a rank in their names, by the folder below the one that holds them all."""
+    named = {index: PurePosixPath(paths[index].replace("!", "/")).parts for index in places.source_rank}
+    if not named:
+        return {}
+    depth = next((level for level, names in enumerate(zip(*named.values(), strict=False)) if len(set(names)) > 1), None)
+    folders: dict[str, set[int]] = {}
+    for index, parts in named.items():
+        folder = parts[depth] if depth is not None and depth < len(parts) - 1 else ""
+        folders.setdefault(folder, set()).add(index)
+    return folders
+
+
+def _is_local(places: Places, folder: str, folders: dict[str, set[int]]) -> bool:
+    """Whether a folder is one node's of several, whose ranks are counted anew in each."""
+    ranks = {name: {places.source_rank[index] for index in sources} for name, sources in folders.items()}
+    if not any(ranks[folder] & theirs for name, theirs in ranks.items() if name != folder):
+        return False
+    if all(name in places.hosts or _OF_ONE_NODE.fullmatch(name) for name in folders):
+        return True
+    world, full = places.world_size, sum(map(len, ranks.values()))
+    return world is not None and full == world and len(ranks[folder]) < world
 
 
 def rank_from_path(path: str) -> int | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from assistant.logs.filenames import (
     attempt_from_path,
+    doubt_local_names,
     doubt_names,
     hosts_from_names,
     is_kernel_name,
@@ -50,11 +51,16 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
         rank = rank_from_path(path)
         if rank is not None:
             places.source_rank[index] = rank
+    said: dict[int, tuple[int, int]] = {}
     for index, records in enumerate(sources):
-        _read_records(places, index, records)
+        named = places.source_rank.get(index)
+        rank = _read_records(places, index, records)
+        if named is not None and rank is not None:
+            said[index] = (named, rank)
     if places.world_size is not None and not places.world_said and places.highest_rank >= places.world_size:
         places.world_size = None  # the only communicator in the logs is a subgroup's
     doubt_names(places, paths)
+    doubt_local_names(places, paths, {index: ranks for index, ranks in said.items() if index in places.source_rank})
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.
         places.source_rank = {index: rank for index, rank in places.source_rank.items() if rank < places.world_size}
@@ -67,7 +73,8 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
     return places
 
 
-def _read_records(places: Places, source: int, records: Iterable[Record]) -> None:
+def _read_records(places: Places, source: int, records: Iterable[Record]) -> int | None:
+    """Read one source; the rank that all its lines give, if they do."""
     table = _Table(places, source)
     prefix_ranks: set[int] = set()
     own_ranks: set[int] = set()
@@ -103,7 +110,7 @@ def _read_records(places: Places, source: int, records: Iterable[Record]) -> Non
     teed = places.teed.get(source, {})
     if all(local == rank for local, rank in teed.items()):
         places.teed.pop(source, None)
-    _compare_with_name(places, source, prefix_ranks, own_ranks)
+    return _compare_with_name(places, source, prefix_ranks, own_ranks)
 
 
 def _read_tee(places: Places, source: int, record: Record, own: int | None) -> None:
@@ -142,12 +149,12 @@ def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:
         places.local_of_pid.setdefault(placed.pid, placed.local_rank)
 
 
-def _compare_with_name(places: Places, source: int, prefix_ranks: set[int], own_ranks: set[int]) -> None:
+def _compare_with_name(places: Places, source: int, prefix_ranks: set[int], own_ranks: set[int]) -> int | None:
     """What a file's name says of its rank against what its lines say; a source that speaks of one rank is that rank's."""
     named = places.source_rank.get(source)
     said = prefix_ranks or own_ranks
     if len(said) != 1:
-        return
+        return None
     (rank,) = said
     if named is not None and named != rank:
         places.conflicts.append(
@@ -157,6 +164,7 @@ def _compare_with_name(places: Places, source: int, prefix_ranks: set[int], own_
         )
     if not prefix_ranks:
         places.source_rank[source] = rank
+    return None if source in places.teed else rank
 
 
 def _seen_together(places: Places, record: Record) -> None:

@@ -93,3 +93,22 @@ def test_the_servers_own_error_decides_and_not_the_one_that_a_user_quoted_above_
     (tmp_path / "server.log").write_text(f"{REQUESTS['vllm']}\nERROR {OOM}\n")
     found = diagnose([str(tmp_path)], catalogue=CATALOGUE).initiating
     assert found is not None and found.evidence[0].line == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "is_quoted"),
+    [
+        (f'ERROR failed for prompt="What is 2+2?" : {OOM}', False),
+        (f"ERROR request {{'inputs': 'hello'}} died of {OOM}", False),
+        (f"INFO prompt='I don't know why {OOM} comes', params", True),
+        (f'INFO prompt="it said \\"no\\" and {OOM}"', True),
+        (f"INFO {{'inputs': 'hello', 'context': '{OOM}'}}", True),
+        (f'INFO messages=[{{"role": "user", "content": "{OOM}"}}]', True),
+    ],
+)
+def test_what_stands_after_the_quote_that_ends_a_prompt_is_the_servers(
+    tmp_path: Path, line: str, is_quoted: bool
+) -> None:
+    (tmp_path / "server.log").write_text(f"INFO start\n{line}\n")
+    result = diagnose([str(tmp_path / "server.log")], catalogue=CATALOGUE)
+    assert (result.initiating is None) == is_quoted

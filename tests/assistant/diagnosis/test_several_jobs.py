@@ -205,6 +205,25 @@ ONE_JOB = {
         "a/worker.log": steps(0, 0, 60).replace("[rank0]", "actor") + waits(0, 1210),
         "b/worker.log": steps(0, 100, 40).replace("[rank0]", "actor") + f"{stamp(590)} {OOM}\n",
     },
+    "an actor and the rollout workers ahead of it": {
+        "actor/rank0.log": f"{stamp(0)} [rank0] INFO world size 1\n" + steps(0, 60, 60) + waits(0, 1210),
+        "rollout/rank0.log": f"{stamp(0)} [rank0] INFO world size 1\n" + steps(0, 0, 59) + breaks(0, 590),
+    },
+    "a server that prefills and one that decodes": {
+        "prefill/server.log": whole(2, breaks(1, 590)),
+        "decode/server.log": whole(4, waits(0, 1210), every=7),
+    },
+    "local ranks of two machines with names of their own": {
+        f"{name}/rank_{local}.log": f"{stamp(60 * node)} INFO world_size=4\n"
+        + steps(local, 60 * node, 60).replace(f" [rank{local}]", "")
+        + (f"{stamp(590)} {OOM}\n" if (node, local) == (1, 1) else f"{stamp(1210)} {WATCHDOG}\n")
+        for node, name in enumerate(("alpha", "beta"))
+        for local in range(2)
+    },
+    "components of one heterogeneous job": {
+        "slurm-300.out": f"{stamp(0)} INFO SLURM_HET_JOB_ID=300\n{stamp(590)} {OOM}\n",
+        "slurm-301.out": f"{stamp(0)} INFO SLURM_HET_JOB_ID=300\n" + waits(0, 1210),
+    },
     "ranks that are a step apart": {
         "a/rank0.log": steps(0, 0, 60) + waits(0, 1210),
         "b/rank1.log": steps(1, 3, 40) + breaks(1, 590),
@@ -218,3 +237,12 @@ def test_files_of_one_job_stay_together(tmp_path: Path, case: str) -> None:
     assert not any("2 jobs or runs" in warning for warning in result.warnings)
     assert result.initiating is not None and result.initiating.entry is not None
     assert result.initiating.entry.id == "oom"
+
+
+@pytest.mark.parametrize("names", [("llama_trainer", "qwen_trainer"), ("trainer_1", "trainer_2")])
+def test_one_role_in_two_jobs_parts_nothing_less(tmp_path: Path, names: tuple[str, str]) -> None:
+    files = {
+        f"{names[0]}/rank0.log": steps(0, 0, 60) + waits(0, 1210),
+        f"{names[1]}/rank0.log": steps(0, 100, 40) + breaks(0, 590),
+    }
+    assert_apart(verdict(tmp_path, files))

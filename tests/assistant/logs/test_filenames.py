@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.logs.filenames import SHORTEST_HOST, _HostNames
+from assistant.logs.layout import find_places
+from corpus.record import read_records
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,36 @@ def test_it_is_what_a_pattern_for_each_host_finds(hosts: set[str], name: str) ->
 
     ordered = sorted(hosts, key=lambda host: (-len(host), host))
     assert _HostNames(hosts).in_name(name) == next(filter(holds, ordered), None)
+
+
+def ranks_of(lines: dict[str, str]) -> list[int | None]:
+    """Of each file the rank of its last line, which itself says none."""
+    paths = list(lines)
+    records = [[*read_records(text.encode(), 1), *read_records(b"last words", 2)] for text in lines.values()]
+    places = find_places(paths, records)
+    return [places.rank_of(index, mine[-1]) for index, mine in enumerate(records)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # each node counts anew: the number of the name is the rank of nobody
+        ({f"node-{node}/rank_{local}.log": "x" for node in "ab" for local in (0, 1)}, [None] * 4),
+        ({f"alpha{node}/rank_{local}.log": "world_size=4" for node in "xy" for local in (0, 1)}, [None] * 4),
+        # lines of two others of that node say how far they count on
+        (
+            {"node-b/rank_0.log": "[rank4]: x", "node-b/rank_1.log": "[rank5]: x", "node-b/rank_2.log": "x"},
+            [4, 5, 6],
+        ),
+        ({"node-b/rank_0.log": "[rank4]: x", "node-b/rank_1.log": "x"}, [4, None]),
+        # ranks of the job stay: each in one place only, or beside lines that say the same
+        ({"n0/rank_0.log": "x", "n0/rank_1.log": "x", "n1/rank_2.log": "x", "n1/rank_3.log": "x"}, [0, 1, 2, 3]),
+        ({"out/rank_0.log": "x", "err/rank_0.log": "x", "out/rank_1.log": "x"}, [0, 0, 1]),
+        ({"logs/rank_0.log": "[rank0]: x", "logs/rank_1.log": "x"}, [0, 1]),
+    ],
+    ids=["nodes", "world", "shifted", "one-of-them", "global", "streams", "said"],
+)
+def test_ranks_that_each_node_counts_anew_are_no_ranks_of_the_job(
+    lines: dict[str, str], expected: list[int | None]
+) -> None:
+    assert ranks_of(lines) == expected
