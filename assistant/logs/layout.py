@@ -30,8 +30,9 @@ _NCCL_RANK = re.compile(
     r"\brank (\d{1,9}) nranks (\d{1,9}) cudaDev (\d{1,9})(?: nvmlDev \d{1,9})? busId ([0-9a-fA-F]+)"
 )
 _WORLD = re.compile(
-    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b|rank (\d{1,9}) in world size (\d{1,9})"
+    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b(?!\s{0,2}(?:[!<>*/%]|is not |must |should ))|rank (\d{1,9}) in world size (\d{1,9})"
 )
+"""A number that goes on as a calculation is its result: `... * world_size 256 != 8 * 4 * 4` is of a batch of 256."""
 _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
 _TWICE = re.compile(r"\[rank(\d{1,6})\]:\[rank(\d{1,6})\]:")
 _LOCAL_RANK = re.compile(r"\blocal_rank[ =:]{1,2}(\d{1,4})\b")

@@ -100,6 +100,18 @@ def test_a_source_that_begins_right_after_midnight_follows_one_that_ends_right_b
 NCCL = "node-b:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 8a000 - Init COMPLETE"
 
 
+@pytest.mark.parametrize(
+    ("line", "world"),
+    [
+        ("torchrun: world_size=16", 16),
+        ("not equal to micro_batch_per_gpu * gradient_acc_step * world_size 256 != 8 * 4 * 4", None),
+        ("world size 12 is not divisible by tensor parallel size 8", None),
+    ],
+)
+def test_a_number_in_a_calculation_is_no_world_size(line: str, world: int | None) -> None:
+    assert find_places(["job.log"], [source(line)]).world_size == world
+
+
 def test_nccl_maps_pci_addresses_to_ranks() -> None:
     places = find_places(["job.log"], [source(NCCL)])
     assert places.world_size == 16
