@@ -73,8 +73,11 @@ ff_install() {
     fi
     [ "$1" != encoders ] || ff_what="$ff_what, and torch with sentence-transformers (another 400 MB, a few minutes)"
     ff_say "$ff_what ..."
+    # A child that is forked while a trap is set may lose the signal that is to end it, and would be waited for for ever.
+    trap - TERM HUP
     ff_tick &
     ff_ticker=$!
+    trap 'exit 143' TERM HUP
     ff_make_venv
     if [ "$1" != run ]; then
         # --group needs pip 25.1; Python 3.11 to 3.13 bring an older one.
