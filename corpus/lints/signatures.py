@@ -28,6 +28,8 @@ MIN_CANDIDATE_LETTERS = 4
 """What a signature needs that is tried on proposed entries only."""
 MIN_SCAN_LITERAL = 5
 """Letters and digits of the one part by which the scan finds a signature."""
+MIN_CONTEXT_LETTERS = 5
+"""Letters and digits below which a context has to be delimited."""
 MAX_ANY = 4
 """More `{any}` than this bridge so much that unrelated lines match."""
 LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
@@ -75,7 +77,7 @@ def long_enough(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
     """Fixed letters and digits reach the minimum of the tier."""
     for where, signature, text in _first_texts(file):
         number = letters("".join(fixed(text)))
-        least = MIN_SCAN_LETTERS if signature.tier == "scan" and not signature.requires else MIN_CANDIDATE_LETTERS
+        least = _least(signature)
         if number < least:
             yield at(
                 file,
@@ -99,8 +101,7 @@ def distinctive(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
         return
     for where, signature, text in _first_texts(file):
         found = split_words(" ".join(fixed(text)))
-        is_backed = bool(signature.requires) or signature.tier == "candidate"
-        if not is_backed and _is_long_enough(signature, text) and all(is_everyday(word) for word in found):
+        if _least(signature) == MIN_SCAN_LETTERS <= letters("".join(fixed(text))) and all(map(is_everyday, found)):
             yield at(file, where, f"`{signature.name}` consists of everyday words: {' '.join(found)}.")
 
 
@@ -115,8 +116,11 @@ def scan_literal_is_rare(file: EntryFile, knowledge: Knowledge) -> Iterator[Find
     if file.value.broad:
         return
     for where, signature, text in _parsed_texts(file):
-        found = split_words(" ".join(fixed(text)))
-        is_reported = not _is_long_enough(signature, text) or all(is_everyday(word) for word in found)
+        least, number = _least(signature), letters("".join(fixed(text)))
+        # Those codes speak of the text already; one that `requires` backs may be short, and is looked for all the same.
+        is_reported = number < least or (
+            least == MIN_SCAN_LETTERS and all(map(is_everyday, split_words(" ".join(fixed(text)))))
+        )
         if signature.tier != "scan" or is_reported:
             continue
         literal = scan_literal(text)
@@ -125,8 +129,28 @@ def scan_literal_is_rare(file: EntryFile, knowledge: Knowledge) -> Iterator[Find
             yield at(file, where, f"`{signature.name}` would be looked for by `{literal}`.")
 
 
-def _is_long_enough(signature: Signature, text: str) -> bool:
-    return letters("".join(fixed(text))) >= MIN_SCAN_LETTERS
+def _least(signature: Signature) -> int:
+    """Fixed letters and digits that a text needs: few where a context backs it, or where no scan looks for it."""
+    return MIN_SCAN_LETTERS if signature.tier == "scan" and not signature.requires else MIN_CANDIDATE_LETTERS
+
+
+@entry_rule(
+    "C215",
+    "context stands inside other words",
+    why="`ray` stands in `array` and `npu` in `input`, so the context is nearly always there and guards nothing.",
+    mend="quote more, or what delimits the word where it is printed: `/ray/`, `torch_npu`.",
+)
+def contexts_are_words(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
+    """A context of few letters is delimited on both sides."""
+    for index, signature in signatures(file):
+        for kind, contexts in (("requires", signature.requires), ("excludes", signature.excludes)):
+            for position, context in enumerate(contexts):
+                parts = fixed(context.text) if not isinstance(parsed(context.text), str) else ()
+                text = "".join(parts)
+                is_open = len(parts) == 1 and (text[:1].isalnum() or text[-1:].isalnum())
+                if is_open and letters(text) < MIN_CONTEXT_LETTERS:
+                    where: KeyPath = ("signature", index, kind, position, "text")
+                    yield at(file, where, f"`{signature.name}`: `{context.text}` stands in other words as well.")
 
 
 @entry_rule(
@@ -184,6 +208,11 @@ def modifiers_work(file: EntryFile, knowledge: Knowledge) -> Iterator[Finding]:
             if context.text in firing:
                 where = (*here, "excludes", position, "text")
                 yield at(file, where, f"`{signature.name}` excludes its own text, so it never fires.")
+        for position, context in enumerate(signature.requires):
+            # Where the text stands, that stands as well: it guards nothing, and only makes a short text pass.
+            if any(context.text in text for text in firing):
+                where = (*here, "requires", position, "text")
+                yield at(file, where, f"`{signature.name}` requires `{context.text}`, which is part of its own text.")
 
 
 @entry_rule(

@@ -125,6 +125,33 @@ def test_a_thousand_entries_are_linted_in_seconds(good: Path) -> None:
     assert time.process_time() - start < 60
 
 
+@pytest.mark.parametrize(
+    ("context", "code"),
+    [
+        ('requires = [{ text = "refused write", within = 1 }]', "C211"),
+        ('excludes = [{ text = "/raid/", within = 1 }]', None),
+        ('excludes = [{ text = "torch_npu", within = 1 }]', None),
+    ],
+)
+def test_a_context_guards_something(
+    good: Path, edit: Callable[[Path, str, str], None], context: str, code: str | None
+) -> None:
+    """A text that is part of the signature's own always stands there; a delimited or long word is no part of others."""
+    text = "'''EVOL: volume refused write to {target:path}'''"
+    edit(good / "entries/host-os/disk-class.toml", text, f"{text}\n{context}")
+    assert [problem.code for problem in lint_corpus(good).problems] == ([code] if code else [])
+
+
+def test_what_a_context_backs_is_looked_for_by_a_rare_word_all_the_same(
+    good: Path, edit: Callable[[Path, str, str], None]
+) -> None:
+    disk = good / "entries/host-os/disk-class.toml"
+    edit(disk, "'''EVOL: volume refused write to {target:path}'''",
+         "'''ERROR {code:int}: {target:path}'''\nrequires = [{ text = \"EVOL: volume\", within = 1 }]")  # fmt: skip
+    edit(disk, "EVOL: volume refused write to /scratch", "EVOL: volume\nERROR 7: /scratch")
+    assert "C204" in [problem.code for problem in lint_corpus(good).problems]
+
+
 def test_a_broad_class_may_be_made_of_everyday_words(good: Path, edit: Callable[[Path, str, str], None]) -> None:
     """No scan looks for it, so its words cost nothing; what is too short is still too short."""
     disk = good / "entries/host-os/disk-class.toml"
