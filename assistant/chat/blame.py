@@ -46,9 +46,9 @@ class Party:
         return self.rank in ranks if self.rank is not None else self.host in hosts
 
 
-def asks(question: str, parties: Iterable[Party]) -> bool:
-    """Whether a question wants to know if somebody it names is the one."""
-    return bool(list(parties)) and bool(_YES_OR_NO.search(question)) and bool(_ASKS.search(question))
+def asks(question: str) -> bool:
+    """Whether a question wants to know if somebody is the one."""
+    return _YES_OR_NO.search(question) is not None and _ASKS.search(question) is not None
 
 
 def parties(question: str, ranks: Iterable[int], diagnosis: Diagnosis | None) -> tuple[Party, ...]:
@@ -125,9 +125,10 @@ def _without_first(draft: Draft, diagnosis: Diagnosis, party: Party) -> None:
     seen = next(_of(party, diagnosis), None)
     shows = f"; of {party.name} they hold {_words.title(seen)}" if seen is not None else ""
     draft.say(f"That is open: no first fault stands in these logs{shows}", "verdict#status")
-    for number, other in enumerate(diagnosis.suspects[:1], start=1):
+    if diagnosis.suspects:
+        other = diagnosis.suspects[0]
         draft.say(f"{capital(_words.suspected(other, diagnosis.run))} is suspected: {other.because}",
-                  f"verdict#suspects-{number}")  # fmt: skip
+                  "verdict#suspects-1")  # fmt: skip
 
 
 def _suspect(diagnosis: Diagnosis, party: Party) -> Suspect | None:

@@ -130,7 +130,7 @@ def _accused(question: str, ranks: tuple[int, ...], session: Session) -> tuple[b
         return ()
     named = blame.parties(question, ranks, session.diagnosis)
     goes_on = bool(session.turns) and session.turns[-1].intent == "blame" and _AND.search(question) is not None
-    return named if goes_on or blame.asks(question, named) else ()
+    return named if goes_on or blame.asks(question) else ()
 
 
 def _default_focus(session: Session) -> tuple[str, ...]:

@@ -186,7 +186,7 @@ class FindingBuilder:
                 facts.append(waited)
             if not effects and not ordered.downstream:
                 facts.append("nothing else in these logs is a fault of this job")
-        elif role == "initiating":
+        elif role == "initiating" and ordered.initiating is not None:
             facts.append("no edge and no time ties it to the first fault")
         for cause in group.explained_by[:2]:
             if role == "downstream" and id(cause) in self.ids:

@@ -20,6 +20,7 @@ from assistant.diagnosis.progress import mark_of
 from assistant.diagnosis.reading import Run
 from assistant.diagnosis.window import kernel_sources, platform_sources
 from assistant.logs.filenames import attempt_from_path, rank_from_path
+from assistant.logs.layout import world_sizes
 from corpus.late import late
 from corpus.record import Record
 
@@ -36,7 +37,6 @@ _HET_ID = late(r"\bSLURM_HET_JOB_ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<id>\d{2,12}
 """What the components of a heterogeneous job share, each of which has an id of its own."""
 _ID_SAID = late(r"\bSLURM_JOB_?ID[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<id>\d{2,12})\b")
 _DATE = late(r"^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])")
-_WORLD = late(r"(?<![\w.])(?:world[ _]size|WORLD_SIZE)['\"]?[ :=]{1,3}(\d{1,6})\b")
 _RANK_OF = late(r"\brank (\d{1,6}) nranks (\d{1,6})\b")
 MAX_FOLDERS, MAX_LINES = 16, 2_000
 _MAY_BE_HOST = late(
@@ -251,7 +251,7 @@ def _fill(run: Run, world: _World) -> None:
                 for rank, size in _RANK_OF.findall(message):
                     world.ranks.add(int(rank))
                     world.size = max(world.size, int(size))
-                world.size = max([world.size, *(int(found) for found in _WORLD.findall(message))])
+                world.size = max([world.size, *world_sizes(message)])
             if record.time is not None and len(world.lines) < MAX_LINES:
                 world.lines.add(record.raw)
 
@@ -281,9 +281,9 @@ def _follow(run: Run, log: _Log) -> None:
     for record in records:
         message = record.message
         if "orld" in message or "WORLD_SIZE" in message:
-            for found in _WORLD.finditer(message):
+            for size in world_sizes(message):
                 words = _words(message)
-                log.worlds[words] = max(log.worlds.get(words, 0), int(found[1]))
+                log.worlds[words] = max(log.worlds.get(words, 0), size)
         mark = mark_of(log.index, record) if record.time is not None else None
         if mark is not None and mark.step is not None and record.time is not None:
             log.steps.setdefault(_wording(record), []).append((record.time.seconds, mark.step))

@@ -78,8 +78,9 @@ def _set_apart(groups: Sequence[Group], job: Job) -> list[Group]:
 
 
 def _of(finding: Finding, job: Job) -> Finding:
-    own = finding.because.split("; no edge and no time ties it to the first fault")[0].rstrip(".")
-    because = f"it is of {job.name}, another one than the verdict's, and explains nothing of this one; {own}."
+    because = (
+        f"it is of {job.name}, another one than the verdict's, and explains nothing of this one; {finding.because}"
+    )
     return finding.model_copy(update={"because": because})
 
 

@@ -260,9 +260,8 @@ def _attempts(attempts: Sequence[Attempt], findings: Sequence[Finding]) -> tuple
 def _suspects(run: Run, facts: Facts, status: VerdictStatus, seen: set[int], ordered: Ordered) -> list[Suspect]:
     """Ranks in which the cause probably lies; those that the verdict already names are left out."""
     if status == "healthy":
-        return _unplaced(
-            facts.events, run.paths
-        )  # a job that lives or finished waits for nobody, whatever its stacks show
+        # A job that lives or finished waits for nobody, whatever its stacks show.
+        return _unplaced(facts.events, run.paths)
     suspects = find_suspects(facts.collectives, facts.places, seen)
     certain = {suspect.rank for suspect in suspects if suspect.reason not in {"absent", "silent"}}
     if facts.hung and not certain:
@@ -291,8 +290,11 @@ def _unplaced(events: Sequence[Event], paths: Sequence[str]) -> list[Suspect]:
     suspects = []
     for event in events:
         if event.unplaced and not event.unrelated and event.tier == Tier.FAILURE and event.head is not None:
-            because = f"{event.head.title} ({paths[event.source]}:{event.line}): {event.unplaced}"
-            suspects.append(Suspect(rank=event.rank, host=event.host, reason="unplaced-event", because=because))
+            place = f"{paths[event.source]}:{event.line}"
+            because = f"{event.head.title} ({place}): {event.unplaced}"
+            suspects.append(
+                Suspect(rank=event.rank, host=event.host, reason="unplaced-event", because=because, finding=place)
+            )
     return suspects[:8]
 
 

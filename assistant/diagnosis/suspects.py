@@ -14,6 +14,8 @@ from assistant.logs.layout import Places
 from assistant.verdict import Finding, Suspect, SuspectReason
 
 MAX_SUSPECTS = 16
+_NOTHING, _NO_WAIT = "this one reported nothing", "this one reported no wait"
+"""What is said of a rank whose wait nobody saw: before its other lines were looked for, and after some were found."""
 
 
 def find_suspects(state: CollectiveState, places: Places, seen: set[int]) -> list[Suspect]:
@@ -31,7 +33,7 @@ def find_suspects(state: CollectiveState, places: Places, seen: set[int]) -> lis
         if waiting and not found:
             for rank in _absent(state, group, places, seen):
                 who = "1 rank" if len(waiting) == 1 else f"{len(waiting)} ranks"
-                because = f"{who} waited in group {group}, this one reported nothing"
+                because = f"{who} waited in group {group}, {_NOTHING}"
                 missing: SuspectReason = "silent" if rank in seen else "absent"
                 found[rank] = Suspect(rank=rank, host=places.host_of_rank.get(rank), reason=missing, because=because)
                 group_of[rank] = group
@@ -111,7 +113,7 @@ def _with_last_line(
         event for event in events if event.rank == suspect.rank and not event.kernel and event.tier < Tier.CONSEQUENCE
     ]
     error = next((event for event in own if not (event.quiet or event.harmless or event.unrelated)), None)
-    because = suspect.because.replace("this one reported nothing", "this one reported no wait")
+    because = suspect.because.replace(_NOTHING, _NO_WAIT)
     because += f"; its last line is {run.paths[source]}:{line}"
     reason: SuspectReason = "silent"
     if error is not None:
@@ -150,13 +152,11 @@ def exited_first(places: Places) -> list[Suspect]:
 
 
 def linked(suspect: Suspect, findings: Sequence[Finding]) -> Suspect:
-    """A suspect with the finding that it is, where an event that has no place among the others is suspected."""
-    if suspect.reason != "unplaced-event":
+    """A suspect with the id of the finding that it is, whose place it holds until the findings are built."""
+    if suspect.finding is None:
         return suspect
-    mine = (
-        finding.id for finding in findings if any(f"({line.place})" in suspect.because for line in finding.evidence)
-    )
-    return suspect.model_copy(update={"finding": next(mine, None)})
+    ids = (finding.id for finding in findings if any(line.place == suspect.finding for line in finding.evidence))
+    return suspect.model_copy(update={"finding": next(ids, None)})
 
 
 def unique(suspects: Iterable[Suspect]) -> list[Suspect]:

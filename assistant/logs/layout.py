@@ -29,10 +29,12 @@ __all__ = ["Places", "attempt_from_path", "bus_id", "find_places", "is_kernel_na
 _NCCL_RANK = re.compile(
     r"\brank (\d{1,9}) nranks (\d{1,9}) cudaDev (\d{1,9})(?: nvmlDev \d{1,9})? busId ([0-9a-fA-F]+)"
 )
-_WORLD = re.compile(
-    r"(?:world[ _]size|WORLD_SIZE|nranks|num_processes|world_size)['\"]?[ :=]{1,3}(\d{1,6})\b(?!\s{0,2}(?:[!<>*/%]|is not |must |should ))|rank (\d{1,9}) in world size (\d{1,9})"
-)
+_SIZE = r"['\"]?[ :=]{1,3}(\d{1,6})\b(?!\s{0,2}(?:[!<>*/%]|is not |must |should ))"
 """A number that goes on as a calculation is its result: `... * world_size 256 != 8 * 4 * 4` is of a batch of 256."""
+_WORLD_SAID = re.compile(rf"(?<![\w.])(?:world[ _]size|WORLD_SIZE){_SIZE}")
+_WORLD = re.compile(
+    rf"(?:world[ _]size|WORLD_SIZE|nranks|num_processes){_SIZE}|rank (\d{{1,9}}) in world size (\d{{1,9}})"
+)
 _RANK_IN_WORLD = re.compile(r"\b(?:global )?rank[ =:]{1,2}(\d{1,6})\b.{0,40}?\b(?:world[ _]size|nranks)")
 _TWICE = re.compile(r"\[rank(\d{1,6})\]:\[rank(\d{1,6})\]:")
 _LOCAL_RANK = re.compile(r"\blocal_rank[ =:]{1,2}(\d{1,4})\b")
@@ -223,6 +225,11 @@ class _Table:
             self.places.rank_of_pid.setdefault(pid, self.rank)
             self.places.pids.add(pid)
             self.places.failures.append(Failure(self.source, record.number, self.rank, self.host, code, self.root))
+
+
+def world_sizes(message: str) -> list[int]:
+    """The sizes of the world that a message says by that name; a communicator may be smaller."""
+    return [int(size) for size in _WORLD_SAID.findall(message)]
 
 
 def _read_world(places: Places, source: int, record: Record) -> None:

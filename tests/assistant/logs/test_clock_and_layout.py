@@ -7,7 +7,7 @@ import math
 import pytest
 
 from assistant.logs.clock import build_clock
-from assistant.logs.layout import bus_id, find_places, is_kernel_name
+from assistant.logs.layout import bus_id, find_places, is_kernel_name, world_sizes
 from corpus.record import Record, read_records
 
 
@@ -110,6 +110,7 @@ NCCL = "node-b:100:200 [5] NCCL INFO comm 0x1 rank 13 nranks 16 cudaDev 5 busId 
 )
 def test_a_number_in_a_calculation_is_no_world_size(line: str, world: int | None) -> None:
     assert find_places(["job.log"], [source(line)]).world_size == world
+    assert world_sizes(line) == ([world] if world is not None else [])
 
 
 def test_nccl_maps_pci_addresses_to_ranks() -> None:
