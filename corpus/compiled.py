@@ -262,7 +262,8 @@ class CompiledFile:
         """The heads of all entries, by number."""
         if len(self._read_heads) < len(self._heads):
             self._read_heads = dict(enumerate(map(head_from, self._heads.all())))
-        return list(self._read_heads.values())
+        # Heads that were read one by one lie in the order in which they were asked for.
+        return [self._read_heads[index] for index in range(len(self._heads))]
 
     @cached_property
     def _keys(self) -> dict[str, int]:

@@ -119,6 +119,15 @@ def test_the_heads_are_a_mapping_in_the_order_of_the_files(bundled: Catalogue) -
     assert "no-such-entry" not in heads
 
 
+def test_heads_read_one_by_one_stay_with_their_ids(compiled: Path) -> None:
+    catalogue = Catalogue([CompiledFile(compiled, "the test's")])
+    entries = list(catalogue.heads)
+    for entry in reversed(entries):
+        assert catalogue.heads[entry].id == entry
+    assert [head.id for head in catalogue.heads.values()] == entries
+    assert all(key == head.id for key, head in catalogue.heads.items())
+
+
 @pytest.mark.parametrize("damage", ["empty", "cut", "longer", "other form", "no JSON"])
 def test_a_damaged_file_is_refused(compiled: Path, damage: str) -> None:
     data = compiled.read_bytes()
