@@ -23,6 +23,7 @@ MAX_EVENTS_SHOWN = 6
 
 _PYTHON_WARNS = re.compile(r"^\S{1,400}\.py:\d{1,7}: \w{0,40}Warning: ")
 """How the `warnings` module of Python prints; such a line has no level."""
+_LAUNCHER = re.compile(r"\b\w{1,60}_launcher: ")
 _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
@@ -122,6 +123,8 @@ def _ends_after(group: Group, wrapper: Group) -> bool:
     """Whether a process only ended after it had said that something elsewhere made it end."""
     if group.head is None or not group.head.ends or wrapper.tier != Tier.WRAPPER or wrapper.head is None:
         return False
+    if _LAUNCHER.search(group.first.record.text) and _LAUNCHER.search(wrapper.first.record.text):
+        return False  # one launcher reports how its process ended, and what it had printed
     return group.first.source == wrapper.first.source and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
 
 

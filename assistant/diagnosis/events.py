@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
 from assistant.diagnosis.covered import Known
+from assistant.diagnosis.machines import named_machine
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.cancelled import read_cancelled
@@ -25,7 +26,6 @@ from corpus.match import Hit, Unmet
 from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
-_HOST = re.compile(r"[A-Za-z][\w.\-]*")
 _KERNEL_PCI = re.compile(
     r"^.*(?:\(PCI:|\bGPU (?:at PCI:)?(?=[0-9a-fA-F]{4}))([0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)(?![0-9a-fA-F]).*$"
 )
@@ -314,7 +314,7 @@ def _share_by_address(events: Sequence[Event]) -> None:
 
 def _host(event: Event, places: Places) -> str | None:
     """The host of an event: what its line says, then the failure table of its attempt, then the rank's host."""
-    said = _captured_host(event) or places.host_of(event.source, event.record)
+    said = _captured_host(event, places) or places.host_of(event.source, event.record)
     if event.rank is None:
         return said
     from_table = places.host_of_failure(event.source, event.line, event.rank)
@@ -359,15 +359,12 @@ def _ask_failure_table(event: Event, places: Places) -> None:
         event.notes.append(f"the launcher's table names rank {root.rank} as the first observed failure")
 
 
-def _captured_host(event: Event) -> str | None:
-    """The host that a launcher's or scheduler's line names; a list of hosts names none."""
-    if event.hit is None:
+def _captured_host(event: Event, places: Places) -> str | None:
+    """The host that a launcher's or scheduler's line names."""
+    if event.hit is None or event.head is None:
         return None
-    for name in ("host", "hosts", "node"):
-        capture = event.hit.captures.get(name)
-        if capture is not None and not capture.redacted and _HOST.fullmatch(capture.text):
-            return capture.text
-    return None
+    texts = [text for one in event.head.signatures if one.name == event.hit.signature for text in one.texts]
+    return named_machine(event.hit, texts, places.hosts)
 
 
 def stood_seconds(event: Event) -> float:
