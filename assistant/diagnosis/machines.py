@@ -17,7 +17,8 @@ _NAMES = ("host", "hosts", "node", "ip")
 _KINDS = frozenset({"host", "ip"})
 _MACHINE = re.compile(r"[A-Za-z][\w.\-]*|\d{1,3}(?:\.\d{1,3}){3}")
 _FAR_END = late(
-    r"\b(?:connect(?:ion|ing|ed)?|resolv\w{1,4}|look(?:ing)? ?up|dial(?:ing)?|tcp|bind|operation \w{1,40}) (?:to )?[^.;()]{0,40}$", re.I
+    r"\b(?:connect(?:ion|ing|ed)?|resolv\w{1,4}|look(?:ing)? ?up|dial(?:ing)?|tcp|bind|operation \w{1,40}) (?:to )?[^.;()]{0,40}$",
+    re.I,
 )
 """What stands before the name of a machine that the printing one wanted something of."""
 
