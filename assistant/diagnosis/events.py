@@ -156,7 +156,8 @@ def build_events(
         event.moment, event.own_time = moment_of(clock, event.source, event.record, run)
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
         event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
-        event.attempt = attempts.of(event.source, event.line, event.moment)
+        waits = event.onset if event.tier == Tier.CONSEQUENCE else None
+        event.attempt = attempts.of(event.source, event.line, event.moment, waits)
         event.later_runs = attempts.after(event.source)
     _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))

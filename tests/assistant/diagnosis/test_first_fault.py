@@ -206,6 +206,35 @@ def test_the_last_attempt_decides_and_the_earlier_fault_is_kept(tmp_path: Path) 
     assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f2"), (2, "f1")]
 
 
+RESTART = "I1130 12:00:30.000 77 api.py:900] 3/3 attempts left; will restart worker group"
+
+
+def test_a_fault_of_an_attempt_before_does_not_explain_the_timeout_of_the_last(tmp_path: Path) -> None:
+    log = f"[rank1]:[E1130 12:00:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}"
+    result = verdict(tmp_path, job=log)
+    assert first(result) == ("symptom-only", None, None)
+    assert [(finding.entry and finding.entry.id, finding.attempt) for finding in result.independent] == [("oom", 1)]
+    assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f1"), (2, None)]
+    report = render(result, width=200)
+    assert "INDEPENDENT" in report and "attempt 1 ended in it" in report
+
+
+@pytest.mark.parametrize("printed", ["12:05:00", "12:00:40"])
+def test_processes_that_a_restart_ends_speak_of_the_attempt_before(tmp_path: Path, printed: str) -> None:
+    log = f"[rank1]:[E1130 11:59:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 {printed}.0 a.cpp:1] {WATCHDOG}"
+    assert first(verdict(tmp_path, job=log)) == ("identified", "oom", 1)
+
+
+def test_a_dead_card_is_still_dead_in_the_next_attempt(tmp_path: Path) -> None:
+    catalogue = catalogue_of(
+        head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79,"), family="accelerator-hardware", causes=("watchdog",)),
+        head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream"),
+    )
+    (tmp_path / "job.log").write_text(f"{KERNEL}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}\n")
+    result = diagnose([str(tmp_path)], catalogue=catalogue)
+    assert first(result) == ("identified", "bus", 1)
+
+
 def test_every_quoted_line_is_in_the_input(tmp_path: Path) -> None:
     result = verdict(tmp_path, job=f"\x1b[31m[rank1]: {OOM}\x1b[0m\nChildFailedError\tx")
     lines = (tmp_path / "job.log").read_text().splitlines()
