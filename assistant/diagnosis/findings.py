@@ -156,7 +156,7 @@ class FindingBuilder:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
             if group.head.broad:
                 facts.append("no entry knows the message itself, only its shape")
-        elif event.episode is not None:
+        elif event.episode is not None and group.head is None:
             facts.append(f"{place} is the first error of its block, and no entry covers it")
         facts += event.notes
         facts += self._order_facts(group, role, ordered)
