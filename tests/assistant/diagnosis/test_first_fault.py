@@ -206,6 +206,19 @@ def test_the_last_attempt_decides_and_the_earlier_fault_is_kept(tmp_path: Path) 
     assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f2"), (2, "f1")]
 
 
+@pytest.mark.parametrize(
+    ("speak", "suspects"),
+    [((0, 1, 3), [2]), ((0, 1, 2, 3), []), ((0, 8, 16), []), ((0, 2), []), ((1, 2, 3, 4), [0])],
+)
+def test_a_gap_in_the_ranks_is_a_suspect_without_a_world_size(
+    tmp_path: Path, speak: tuple[int, ...], suspects: list[int]
+) -> None:
+    lines = [f"[rank{r}]: RuntimeError: Connection closed by peer 10.0.0.7" for r in speak]
+    result = verdict(tmp_path, job="\n".join(lines))
+    assert result.status == "symptom-only"
+    assert [suspect.rank for suspect in result.suspects if suspect.reason == "absent"] == suspects
+
+
 RESTART = "I1130 12:00:30.000 77 api.py:900] 3/3 attempts left; will restart worker group"
 
 
