@@ -18,7 +18,9 @@ from corpus.record import Record
 
 KILLED = "process-sigkill"
 """The class of processes that SIGKILL ended."""
-_SHELL_KILLED = re.compile(r"(?:\S{1,400}: line \d{1,7}:\s{1,9}\d{1,10} |\[\d{1,4}\][+\-]?\s{1,4})?Killed(?:: 9)?(?:\s{2,40}\S.{0,2000})?$")
+_SHELL_KILLED = re.compile(
+    r"(?:\S{1,400}: line \d{1,7}:\s{1,9}\d{1,10} |\[\d{1,4}\][+\-]?\s{1,4})?Killed(?:: 9)?(?:\s{2,40}\S.{0,2000})?$"
+)
 """What bash and other shells print of a job that signal 9 ended (`bash/jobs.c`): the word, then the command behind blanks."""
 REACH = 400
 """Lines before and after a fault in which its context is looked for: as far as a signature may ask."""

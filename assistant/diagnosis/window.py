@@ -82,7 +82,7 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = f"{_length(gap)} after the job had completed"
             continue
         if span is None or event.moment is None or event.moment.axis != span[0].axis:
-            if event.source not in kernel:
+            if event.source not in kernel or (not foreign and _tells_of_kill(event, places)):
                 continue
             event.unplaced = "its time cannot be compared with the job's"
             if foreign:
@@ -282,6 +282,19 @@ def _foreign_pid(event: Event, places: Places) -> str:
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
     return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _tells_of_kill(event: Event, places: Places) -> bool:
+    """Whether the kernel tells of the very kill that a launcher saw: then that, and no time, places it in the job."""
+    text = event.hit.captures["pid"].text if event.hit is not None and "pid" in event.hit.captures else ""
+    if not text.isdigit() or len(text) > 10 or int(text) not in places.killed:
+        return False
+    rank = places.rank_of_pid.get(int(text))
+    theirs = places.host_of_rank.get(rank) if rank is not None else places.host_of_pid.get(int(text))
+    if event.host is not None and theirs is not None and event.host.split(".")[0] != theirs.split(".")[0]:
+        return False  # the same number on another host is another process
+    event.notes.append(f"the job's own logs say that process {text} was ended by SIGKILL")
+    return True
 
 
 def _foreign_gpu(event: Event, places: Places, ranks: set[int]) -> str:

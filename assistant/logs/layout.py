@@ -20,7 +20,7 @@ from assistant.logs.filenames import (
     rank_from_path,
     share_over_parts,
 )
-from assistant.logs.mappings import MAX_RANKS, Placed, read_mapping
+from assistant.logs.mappings import KILLED_CODES, MAX_RANKS, Placed, read_mapping
 from assistant.logs.places import Failure, Places, bus_id
 from corpus.record import Record
 
@@ -142,6 +142,8 @@ def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:
         places.rank_of_pid.setdefault(placed.pid, placed.rank)
     if placed.pid is not None and not placed.is_own:
         places.pids.add(placed.pid)
+    if placed.pid is not None and placed.killed:
+        places.killed.add(placed.pid)
     if placed.host is not None:
         places.hosts.add(placed.host)
         if placed.rank is not None:
@@ -224,6 +226,8 @@ class _Table:
             code, pid = int(found.group(1)), int(found.group(2))
             self.places.rank_of_pid.setdefault(pid, self.rank)
             self.places.pids.add(pid)
+            if code in KILLED_CODES:
+                self.places.killed.add(pid)
             self.places.failures.append(Failure(self.source, record.number, self.rank, self.host, code, self.root))
 
 

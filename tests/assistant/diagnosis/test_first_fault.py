@@ -234,7 +234,9 @@ def test_a_fault_of_an_attempt_before_does_not_explain_the_timeout_of_the_last(t
 
 @pytest.mark.parametrize("printed", ["12:05:00", "12:00:40"])
 def test_processes_that_a_restart_ends_speak_of_the_attempt_before(tmp_path: Path, printed: str) -> None:
-    log = f"[rank1]:[E1130 11:59:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 {printed}.0 a.cpp:1] {WATCHDOG}"
+    log = (
+        f"[rank1]:[E1130 11:59:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 {printed}.0 a.cpp:1] {WATCHDOG}"
+    )
     assert first(verdict(tmp_path, job=log)) == ("identified", "oom", 1)
 
 

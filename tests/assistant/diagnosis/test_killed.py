@@ -1,0 +1,53 @@
+"""The kernel's kill and the launcher's exit code are one: their process id ties them where no time can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assistant.diagnosis.pipeline import diagnose
+from assistant.verdict import Diagnosis
+from tests.heads import catalogue_of, head, signature
+
+CATALOGUE = catalogue_of(
+    head("killer", signature("Out of memory: Killed process {pid:int} ({comm:name})"), causes=("killed",)),
+    head("killed", signature("exitcode: -9"), signature("exitcode  : -9"), signature("line {n:int}: {p:int} Killed"), kind="class", role="either", ends=True),
+    head("failed", signature("Sending process {pid:int} closing signal"), kind="wrapper", role="downstream"),
+)  # fmt: skip
+STARTED = "[rank0]: step 1 loss 2.0\n[rank3]: step 1 loss 2.0\n"
+FAILED = "E1130 12:30:06.1 4100 elastic/api.py:869] failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: python"
+TABLE = "  host      : node-b\n  rank      : 11 (local_rank: 3)\n  exitcode  : -9 (pid: 4711)"
+KERNEL = "[482100.840021] Out of memory: Killed process {pid} (python) total-vm:1kB"
+
+
+def read(folder: Path, job: str, pid: int = 4711, kernel: str = "dmesg.log") -> Diagnosis:
+    (folder / "job.log").write_text(f"{STARTED}{job}\n")
+    (folder / kernel).write_text(KERNEL.format(pid=pid) + "\n")
+    return diagnose([str(folder)], catalogue=CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    ("job", "ranks"),
+    [
+        (f"W1130 12:30:05.1 4100 elastic/api.py:897] Sending process 4708 closing signal SIGTERM\n{FAILED}", (3,)),
+        (f"Root Cause (first observed failure):\n[0]:\n{TABLE}", (11,)),
+        ("run.sh: line 12:  4711 Killed                  torchrun train.py", ()),
+    ],
+    ids=["line", "table", "shell"],
+)
+def test_a_kill_that_the_launcher_saw_is_the_kernels(tmp_path: Path, job: str, ranks: tuple[int, ...]) -> None:
+    result = read(tmp_path, job)
+    found = result.initiating
+    assert (result.status, found and found.entry and found.entry.id, found and found.ranks) == (
+        "identified",
+        "killer",
+        ranks,
+    )
+    assert found is not None and "process 4711 was ended by SIGKILL" in found.because
+
+
+@pytest.mark.parametrize(("pid", "kernel"), [(999, "dmesg.log"), (4711, "dmesg-node-c.log")])
+def test_another_process_or_host_is_not_tied(tmp_path: Path, pid: int, kernel: str) -> None:
+    result = read(tmp_path, f"Root Cause (first observed failure):\n[0]:\n{TABLE}", pid, kernel)
+    assert result.status != "identified"
