@@ -156,6 +156,9 @@ class Attempts:
             return within + self._before.get(source, 0)
         if moment is None or moment.axis != "wall":
             return within + max(self._before.values())
+        moments = self._clock.sources[source].moments
+        if since is not None and moments and moments[0].axis == "wall":
+            moment = moments[0]  # a process that waits is still of the attempt in which its log began
         begun = [count for count, start in self._starts.items() if start <= moment.seconds]
         return within + max(begun, default=0)
 

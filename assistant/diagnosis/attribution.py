@@ -67,8 +67,22 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
         for group in noise:
             group.explained_by, group.assumed = [initiating], True
         downstream += noise
+        ended = _ends_of_attempts(recovered, initiating)
+        independent += ended
+        recovered = [group for group in recovered if group not in ended]
     downstream.sort(key=lambda group: _sort_key(group))
     return Ordered(initiating, downstream, independent, recovered, unrelated)
+
+
+def _ends_of_attempts(recovered: Sequence[Group], initiating: Group) -> list[Group]:
+    """What attempts before that of the first fault died of: only the next attempt went on after it."""
+    ends: dict[int, Group] = {}
+    for group in recovered:
+        is_end = group.key[2] == "recovered" and not group.is_quiet and all(event.ended_run for event in group.events)
+        if is_end and group.tier <= Tier.EXCEPTION and _attempt(group) < _attempt(initiating):
+            known = ends.get(_attempt(group))
+            ends[_attempt(group)] = group if known is None or beats(group, known) else known
+    return list(ends.values())
 
 
 def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:

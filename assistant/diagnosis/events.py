@@ -101,8 +101,12 @@ class Event:
     """The first part of its log, where rotation cut that into several sources; its source otherwise."""
     later_runs: frozenset[int] = frozenset()
     """Sources that hold runs of the job after its own."""
+    next_start: int = 0
+    """The line at which another attempt starts below it in the same source; 0 where none does."""
     runs_again: bool = False
     """True when another attempt starts below it in the same source."""
+    ended_run: bool = False
+    """True when no step of its own attempt follows before the next one starts: only later attempts went on."""
     earlier_run: str = ""
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
@@ -155,7 +159,8 @@ def build_events(
         event.log = logs[event.source]
         event.moment, event.own_time = moment_of(clock, event.source, event.record, run)
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
-        event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
+        event.next_start = min((line for line in restarts.get(event.source, ()) if line >= event.line), default=0)
+        event.runs_again = event.next_start > 0
         waits = event.onset if event.tier == Tier.CONSEQUENCE else None
         event.attempt = attempts.of(event.source, event.line, event.moment, waits)
         event.later_runs = attempts.after(event.source)

@@ -188,7 +188,7 @@ class FindingBuilder:
                 facts.append("nothing else in these logs is a fault of this job")
         elif role == "initiating" and ordered.initiating is not None:
             facts.append("no edge and no time ties it to the first fault")
-        elif role == "initiating":
+        elif role == "initiating" and any(other.first.attempt > group.first.attempt for other in ordered.downstream):
             facts.append(f"attempt {group.first.attempt} ended in it, and nothing ties what ended the last one to it")
         for cause in group.explained_by[:2]:
             if role == "downstream" and id(cause) in self.ids:

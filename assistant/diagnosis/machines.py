@@ -34,10 +34,15 @@ def named_machine(hit: Hit, texts: Collection[str], known: Collection[str]) -> s
             continue
         if capture.text in known:
             return capture.text
-        if not _is_machine(name, texts) or _FAR_END.search(hit.record.text.split(capture.text)[0]) is not None:
+        if not _is_machine(name, texts) or _FAR_END.search(_before(hit, capture.text)) is not None:
             continue
         return capture.text
     return None
+
+
+def _before(hit: Hit, value: str) -> str:
+    """What stands before a value in the text that the signature matched, and some of what stands before that."""
+    return hit.record.text[: hit.end].rpartition(value)[0][-200:]
 
 
 def _is_machine(name: str, texts: Collection[str]) -> bool:

@@ -109,8 +109,14 @@ def _with_last_line(
     suspect: Suspect, last: tuple[float, int, int], run: Run, events: Sequence[Event], waited: float | None
 ) -> Suspect:
     seconds, source, line = last
+    attempt = max((event.attempt for event in events if event.tier == Tier.CONSEQUENCE), default=1)
     own = [
-        event for event in events if event.rank == suspect.rank and not event.kernel and event.tier < Tier.CONSEQUENCE
+        event
+        for event in events
+        if event.rank == suspect.rank
+        and not event.kernel
+        and event.tier < Tier.CONSEQUENCE
+        and event.attempt >= attempt
     ]
     error = next((event for event in own if not (event.quiet or event.harmless or event.unrelated)), None)
     because = suspect.because.replace(_NOTHING, _NO_WAIT)

@@ -65,7 +65,10 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        foreign = _foreign_pid(event, places)
+        if foreign and not _names_every_process(run, events, places):
+            event.unplaced, foreign = f"{foreign}, and they do not name all of them", ""
+        foreign = foreign or _foreign_command(run, event, job)
         stranger = "" if foreign else _foreign_gpu(event, places, ranks)
         following = _seconds_to_error(event, events, job) if stranger and not places.world_said else None
         if following is not None:
@@ -282,6 +285,13 @@ def _foreign_pid(event: Event, places: Places) -> str:
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
     return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _names_every_process(run: Run, events: Sequence[Event], places: Places) -> bool:
+    """Whether the logs name the process of every rank that they speak of; a launcher may name itself alone."""
+    ranks = ranks_seen(run, places, events)
+    known = set(places.rank_of_pid.values())
+    return known >= ranks and (places.world_size is None or not ranks or len(known) >= places.world_size)
 
 
 def _tells_of_kill(event: Event, places: Places) -> bool:

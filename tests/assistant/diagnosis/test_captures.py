@@ -43,6 +43,7 @@ MACHINES = catalogue_of(
         ("cannot create node batch_gemm of the graph", ()),
         ("Selected instruction t12 is unknown".replace("t12", "ab12"), ()),
         ("Could not resolve host: models.example.com", ()),
+        ("pool(host='models.example.com'): Could not resolve host: models.example.com", ()),
         ("ssh: connect to host storage-1 port 22: refused", ()),
         ("Task launch failed on node gpu-7: no such user", ("gpu-7",)),
         ("killed due to memory pressure at node (ID: 5d1c0f, IP: 10.14.0.12)", ("10.14.0.12",)),

@@ -51,3 +51,18 @@ def test_a_kill_that_the_launcher_saw_is_the_kernels(tmp_path: Path, job: str, r
 def test_another_process_or_host_is_not_tied(tmp_path: Path, pid: int, kernel: str) -> None:
     result = read(tmp_path, f"Root Cause (first observed failure):\n[0]:\n{TABLE}", pid, kernel)
     assert result.status != "identified"
+
+
+def test_a_process_is_a_strangers_only_where_all_of_the_job_are_named(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(
+        f"{STARTED}2026-11-30 12:00:00 I1130 12:00:00.1 4100 elastic/api.py:1] started\nKeyError: 'x'\n"
+    )
+    (tmp_path / "dmesg.log").write_text(
+        "2026-11-30T12:00:01 node-b kernel: Out of memory: Killed process 4711 (python) x\n"
+    )
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert [suspect.reason for suspect in result.suspects] == ["unplaced-event"]
+    named = "".join(f"2026-11-30 12:00:00 started rank {r} on host node-b pid {r + 10}\n" for r in (0, 3))
+    (tmp_path / "job.log").write_text(f"{STARTED}{named}KeyError: 'x'\n")
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert result.suspects == () and any(finding.role == "unrelated" for finding in result.all_findings())
