@@ -303,7 +303,7 @@ def _tells_of_kill(event: Event, places: Places) -> bool:
     theirs = places.host_of_rank.get(rank) if rank is not None else places.host_of_pid.get(int(text))
     if event.host is not None and theirs is not None and event.host.split(".")[0] != theirs.split(".")[0]:
         return False  # the same number on another host is another process
-    event.notes.append(f"the job's own logs say that process {text} was ended by SIGKILL")
+    event.notes.append(f"the job's own logs say that process {text} was killed, or gone without a word")
     return True
 
 

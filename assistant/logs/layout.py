@@ -18,6 +18,7 @@ from assistant.logs.filenames import (
     hosts_from_names,
     is_kernel_name,
     rank_from_path,
+    ranks_from_rows,
     share_over_parts,
 )
 from assistant.logs.mappings import KILLED_CODES, MAX_RANKS, Placed, read_mapping
@@ -55,14 +56,18 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
         if rank is not None:
             places.source_rank[index] = rank
     said: dict[int, tuple[int, int]] = {}
+    spoken: dict[int, int] = {}
     for index, records in enumerate(sources):
         named = places.source_rank.get(index)
         rank = _read_records(places, index, records)
+        if rank is not None:
+            spoken[index] = rank
         if named is not None and rank is not None:
             said[index] = (named, rank)
     if places.world_size is not None and not places.world_said and places.highest_rank >= places.world_size:
         places.world_size = None  # the only communicator in the logs is a subgroup's
     doubt_names(places, paths)
+    ranks_from_rows(places, paths, spoken)
     doubt_local_names(places, paths, {index: ranks for index, ranks in said.items() if index in places.source_rank})
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.

@@ -24,15 +24,17 @@ _OMPI = re.compile(r"^\[([\w.\-]*[A-Za-z][\w.\-]*):(\d{2,10})\] ")
 _OWN_RANK = re.compile(
     r"\b(?:initiali[sz]ed |[Ss]tarted |this is |I am )?(?:global[ _])?(?:rank|GLOBAL_RANK|process(?:_index| index| id)?)[ =:]{1,2}(\d{1,6})"
     r"(?: of (?:world size )?|/| / | in world of |, (?:world[_ ]size|MEMBER|nranks|num_processes)[ =:]{1,2}(?:\d{1,6}/)?)(\d{1,6})\b"
+    r"(?!\s{0,2}(?:batch|item|sample|file|shard|step|iter|chunk|request|example|token|image|page|record|doc|task|%|loss))"
 )
 _ENDED = re.compile(r"failed \(exitcode: (-?\d{1,3})\) local_rank: (\d{1,4}) \(pid: (\d{1,10})\)")
 _STOPPED = re.compile(r"\bSending process (\d{1,10}) closing signal ")
 _SHELL_KILLED = re.compile(r"\bline \d{1,7}:\s{1,9}(\d{1,10}) Killed\b")
 _KILLED_BY_PID = re.compile(r"\bSignal 9 \(SIGKILL\) received by PID (\d{1,10})\b")
+_RAY_DIED = re.compile(r"\bWorker PID: (\d{1,10}) Worker exit type: SYSTEM_ERROR\b")
 KILLED_CODES = frozenset({-9, 137})
 _HINTS = (
     "world_rank=", "with PID", "srun: error", "spawned with", "global_rank_mapping", "rank", "RANK", "process",
-    " Killed", "SIGKILL",
+    " Killed", "SIGKILL", "Worker PID",
 )  # fmt: skip
 
 
@@ -46,7 +48,7 @@ class Placed:
     host: str | None = None
     world: int | None = None
     killed: bool = False
-    """True when the line says that SIGKILL ended the process."""
+    """True when the line says that SIGKILL ended the process, or that it was gone without a word."""
     is_own: bool = False
     """True when the program that prints the line speaks of itself."""
 
@@ -74,7 +76,7 @@ def read_mapping(record: Record) -> list[Placed]:
         found.append(Placed(local_rank=local, pid=pid, killed=code in KILLED_CODES))
     elif (stopped := _STOPPED.search(message)) is not None:
         found.append(Placed(pid=int(stopped.group(1))))
-    elif (killed := _SHELL_KILLED.search(message) or _KILLED_BY_PID.search(message)) is not None:
+    elif (killed := _killed(message)) is not None:
         found.append(Placed(pid=int(killed.group(1)), killed=True))
     elif "global_rank_mapping" in message:
         for host, ranks in _GLOBAL_MAP.findall(message):
@@ -82,3 +84,7 @@ def read_mapping(record: Record) -> list[Placed]:
     elif (own := _OWN_RANK.search(message)) is not None and int(own.group(1)) < int(own.group(2)) < MAX_RANKS:
         found.append(Placed(rank=int(own.group(1)), world=int(own.group(2)), pid=record.pid, is_own=True))
     return found
+
+
+def _killed(message: str) -> re.Match[str] | None:
+    return _SHELL_KILLED.search(message) or _KILLED_BY_PID.search(message) or _RAY_DIED.search(message)

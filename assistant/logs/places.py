@@ -47,7 +47,7 @@ class Places:
     hosts: set[str] = field(default_factory=set)
     pids: set[int] = field(default_factory=set)
     killed: set[int] = field(default_factory=set)
-    """Processes of which a launcher or shell says that SIGKILL ended them."""
+    """Processes of which a launcher or shell says that SIGKILL ended them, or that they were gone without a word."""
     source_rank: dict[int, int] = field(default_factory=dict)
     source_host: dict[int, str] = field(default_factory=dict)
     teed: dict[int, dict[int, int | None]] = field(default_factory=dict)

@@ -32,9 +32,13 @@ def read(folder: Path, job: str, pid: int = 4711, kernel: str = "dmesg.log") -> 
     [
         (f"W1130 12:30:05.1 4100 elastic/api.py:897] Sending process 4708 closing signal SIGTERM\n{FAILED}", (3,)),
         (f"Root Cause (first observed failure):\n[0]:\n{TABLE}", (11,)),
+        (
+            "(raylet, ip=10.0.0.6) A worker died. Worker IP address: 10.0.0.6 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: End of file.\nsrun: error: exitcode: -9",
+            (),
+        ),
         ("run.sh: line 12:  4711 Killed                  torchrun train.py", ()),
     ],
-    ids=["line", "table", "shell"],
+    ids=["line", "table", "ray", "shell"],
 )
 def test_a_kill_that_the_launcher_saw_is_the_kernels(tmp_path: Path, job: str, ranks: tuple[int, ...]) -> None:
     result = read(tmp_path, job)
@@ -44,7 +48,7 @@ def test_a_kill_that_the_launcher_saw_is_the_kernels(tmp_path: Path, job: str, r
         "killer",
         ranks,
     )
-    assert found is not None and "process 4711 was ended by SIGKILL" in found.because
+    assert found is not None and "process 4711 was killed" in found.because
 
 
 @pytest.mark.parametrize(("pid", "kernel"), [(999, "dmesg.log"), (4711, "dmesg-node-c.log")])
