@@ -27,6 +27,8 @@ _AS_LETTERS = str.maketrans("0123456789", "abcdefghij")
 NEXT_RUN_S = 60.0
 """A job that prints so long after it was cancelled was started again."""
 _PROMPT = re.compile(r"^(?:\([\w.\-]+\) )?\[?[\w.\-]+@[\w.\-]+[: ]\S{0,200}?\]?[$#%] ")
+LAST_WORDS_S = 30.0
+"""Seconds that torchrun gives the processes of a worker group to end before it kills them."""
 MIN_START, MAX_STARTS = 12, 12
 """Length of a first line that can be recognised, and how often it may stand in a source."""
 MOST_STEPS = 50
@@ -128,6 +130,7 @@ class Attempts:
 
     def __init__(self, run: Run, places: Places, clock: RunClock, restarts: dict[int, list[int]]) -> None:
         self._run = run
+        self._clock = clock
         self._restarts = restarts
         self._before = _runs_before(run, places, clock, restarts)
         self._later = {
@@ -140,18 +143,31 @@ class Attempts:
             if count and moments and moments[0].axis == "wall":
                 self._starts[count] = min(self._starts.get(count, moments[0].seconds), moments[0].seconds)
 
-    def of(self, source: int, line: int, moment: Moment | None) -> int:
-        """The number, from 1, of the attempt that a line belongs to."""
+    def of(self, source: int, line: int, moment: Moment | None, since: Moment | None = None) -> int:
+        """The number, from 1, of the attempt that a line belongs to; `since` is when a rank began to wait that says so."""
         from_path = attempt_from_path(self._run.sources[source].path)
         if from_path is not None:
             return from_path + 1
-        within = 1 + sum(start < line for start in self._restarts.get(source, ()))
+        starts = [start for start in self._restarts.get(source, ()) if start < line]
+        if starts and since is not None and self._is_last_word(source, starts[-1], moment, since):
+            starts.pop()
+        within = 1 + len(starts)
         if source in self._before or not self._before:
             return within + self._before.get(source, 0)
         if moment is None or moment.axis != "wall":
             return within + max(self._before.values())
+        moments = self._clock.sources[source].moments
+        if since is not None and moments and moments[0].axis == "wall":
+            moment = moments[0]  # a process that waits is still of the attempt in which its log began
         begun = [count for count, start in self._starts.items() if start <= moment.seconds]
         return within + max(begun, default=0)
+
+    def _is_last_word(self, source: int, start: int, moment: Moment | None, since: Moment) -> bool:
+        """Whether processes that a restart ended say below its line what they had waited for."""
+        begun = self._clock.at(source, start)
+        gap = begun.before(since) if begun is not None else None
+        printed = begun.before(moment) if begun is not None and moment is not None else None
+        return (gap is not None and gap < 0) or (printed is not None and 0 < printed <= LAST_WORDS_S)
 
     def after(self, source: int) -> frozenset[int]:
         """Sources that each hold a run after that of a source; none where its run is not one of several."""

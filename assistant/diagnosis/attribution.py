@@ -20,9 +20,12 @@ from assistant.logs.clock import Moment
 LEAD_DISTANCE = 40
 """Lines between a logged error and the exception or signal that it led to."""
 MAX_EVENTS_SHOWN = 6
+_LASTING_FAMILIES = frozenset({"accelerator-hardware", "interconnect", "driver-runtime", "checkpoint-storage"})
+"""A process that ran out of memory or died of its code is gone with its attempt; a dead card or a torn file stays."""
 
 _PYTHON_WARNS = re.compile(r"^\S{1,400}\.py:\d{1,7}: \w{0,40}Warning: ")
 """How the `warnings` module of Python prints; such a line has no level."""
+_LAUNCHER = re.compile(r"\b\w{1,60}_launcher: ")
 _OWN_TIMEOUT = re.compile(
     r"Watchdog caught collective operation timeout|operations have failed or timed out|taking the entire process down"
 )
@@ -39,10 +42,13 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
         for cause in effect.explained_by:
             cause.effects.append(effect)
     candidates = _candidates(opened, graph)
-    initiating = _first(_in_time(candidates, opened), graph)
+    initiating = None if _ended_otherwise(candidates, opened) else _first(_in_time(candidates, opened), graph)
     independent, downstream = [], []
     for group in opened:
         if group is initiating:
+            continue
+        if initiating is None and group in candidates:
+            independent.append(group)
             continue
         if initiating is not None and _is_independent(group, initiating, candidates, graph):
             independent.append(group)
@@ -61,8 +67,22 @@ def attribute(groups: Sequence[Group], graph: CausalGraph) -> Ordered:
         for group in noise:
             group.explained_by, group.assumed = [initiating], True
         downstream += noise
+        ended = _ends_of_attempts(recovered, initiating)
+        independent += ended
+        recovered = [group for group in recovered if group not in ended]
     downstream.sort(key=lambda group: _sort_key(group))
     return Ordered(initiating, downstream, independent, recovered, unrelated)
+
+
+def _ends_of_attempts(recovered: Sequence[Group], initiating: Group) -> list[Group]:
+    """What attempts before that of the first fault died of: only the next attempt went on after it."""
+    ends: dict[int, Group] = {}
+    for group in recovered:
+        is_end = group.key[2] == "recovered" and not group.is_quiet and all(event.ended_run for event in group.events)
+        if is_end and group.tier <= Tier.EXCEPTION and _attempt(group) < _attempt(initiating):
+            known = ends.get(_attempt(group))
+            ends[_attempt(group)] = group if known is None or beats(group, known) else known
+    return list(ends.values())
 
 
 def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
@@ -77,6 +97,8 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
         return False
     if _of_other_pods(cause, effect):
         return False
+    if _attempt(cause) < _attempt(effect) and not _outlives(cause):
+        return False
     if cause.tier == Tier.CONSEQUENCE and _same_source(cause, effect) and _place(effect) < _place(cause):
         return False  # what is itself a consequence here brought nothing about that stands above it
     printed = effect.first.moment
@@ -84,6 +106,11 @@ def explains(cause: Group, effect: Group, graph: CausalGraph) -> bool:
     if gap is not None and printed is not None and not _same_source(cause, effect):
         gap += printed.late
     return gap is None or gap >= -max(SKEW_S, _tolerance(cause, effect))
+
+
+def _outlives(cause: Group) -> bool:
+    """Whether a fault is still there when the job is started again: in the hardware, or in what was written."""
+    return cause.head is not None and cause.head.family in _LASTING_FAMILIES
 
 
 def _of_other_pods(cause: Group, effect: Group) -> bool:
@@ -122,6 +149,8 @@ def _ends_after(group: Group, wrapper: Group) -> bool:
     """Whether a process only ended after it had said that something elsewhere made it end."""
     if group.head is None or not group.head.ends or wrapper.tier != Tier.WRAPPER or wrapper.head is None:
         return False
+    if _LAUNCHER.search(group.first.record.text) and _LAUNCHER.search(wrapper.first.record.text):
+        return False  # one launcher reports how its process ended, and what it had printed
     return group.first.source == wrapper.first.source and 0 < group.first.line - wrapper.first.line <= LEAD_DISTANCE
 
 
@@ -247,6 +276,13 @@ def _first(candidates: Sequence[Group], graph: CausalGraph) -> Group | None:
         if beats(group, best):
             best = group
     return best
+
+
+def _ended_otherwise(candidates: Sequence[Group], opened: Sequence[Group]) -> bool:
+    """Whether the last attempt ended in consequences alone, of which no fault of an attempt before is the cause."""
+    last = max((_attempt(group) for group in candidates), default=0)
+    later = [group for group in opened if group.tier == Tier.CONSEQUENCE and _attempt(group) > last > 0]
+    return bool(later) and not any(cause in candidates for group in later for cause in group.explained_by)
 
 
 def _attempt(group: Group) -> int:

@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from assistant.diagnosis.attempts import Attempts, restarts_of, second_starts
 from assistant.diagnosis.covered import Known
+from assistant.diagnosis.machines import named_machine
 from assistant.diagnosis.moments import moment_of, onset_of
 from assistant.diagnosis.reading import Run
 from assistant.logs.cancelled import read_cancelled
@@ -25,7 +26,6 @@ from corpus.match import Hit, Unmet
 from corpus.record import Record
 
 QUIET_LEVELS = frozenset({"INFO", "DEBUG", "WARNING"})
-_HOST = re.compile(r"[A-Za-z][\w.\-]*")
 _KERNEL_PCI = re.compile(
     r"^.*(?:\(PCI:|\bGPU (?:at PCI:)?(?=[0-9a-fA-F]{4}))([0-9a-fA-F]{0,8}:?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)(?![0-9a-fA-F]).*$"
 )
@@ -101,8 +101,12 @@ class Event:
     """The first part of its log, where rotation cut that into several sources; its source otherwise."""
     later_runs: frozenset[int] = frozenset()
     """Sources that hold runs of the job after its own."""
+    next_start: int = 0
+    """The line at which another attempt starts below it in the same source; 0 where none does."""
     runs_again: bool = False
     """True when another attempt starts below it in the same source."""
+    ended_run: bool = False
+    """True when no step of its own attempt follows before the next one starts: only later attempts went on."""
     earlier_run: str = ""
     """Why it belongs to a run before the one that these logs are of; no proof that this one is well."""
     harmless: str = ""
@@ -155,8 +159,10 @@ def build_events(
         event.log = logs[event.source]
         event.moment, event.own_time = moment_of(clock, event.source, event.record, run)
         event.onset = onset_of(event.moment, event.record, event.hit, stood_seconds(event))
-        event.runs_again = any(line >= event.line for line in restarts.get(event.source, ()))
-        event.attempt = attempts.of(event.source, event.line, event.moment)
+        event.next_start = min((line for line in restarts.get(event.source, ()) if line >= event.line), default=0)
+        event.runs_again = event.next_start > 0
+        waits = event.onset if event.tier == Tier.CONSEQUENCE else None
+        event.attempt = attempts.of(event.source, event.line, event.moment, waits)
         event.later_runs = attempts.after(event.source)
     _share_cancellation(events)
     events.sort(key=lambda event: (event.source, event.line, event.tier))
@@ -314,7 +320,7 @@ def _share_by_address(events: Sequence[Event]) -> None:
 
 def _host(event: Event, places: Places) -> str | None:
     """The host of an event: what its line says, then the failure table of its attempt, then the rank's host."""
-    said = _captured_host(event) or places.host_of(event.source, event.record)
+    said = _captured_host(event, places) or places.host_of(event.source, event.record)
     if event.rank is None:
         return said
     from_table = places.host_of_failure(event.source, event.line, event.rank)
@@ -359,15 +365,12 @@ def _ask_failure_table(event: Event, places: Places) -> None:
         event.notes.append(f"the launcher's table names rank {root.rank} as the first observed failure")
 
 
-def _captured_host(event: Event) -> str | None:
-    """The host that a launcher's or scheduler's line names; a list of hosts names none."""
-    if event.hit is None:
+def _captured_host(event: Event, places: Places) -> str | None:
+    """The host that a launcher's or scheduler's line names."""
+    if event.hit is None or event.head is None:
         return None
-    for name in ("host", "hosts", "node"):
-        capture = event.hit.captures.get(name)
-        if capture is not None and not capture.redacted and _HOST.fullmatch(capture.text):
-            return capture.text
-    return None
+    texts = [text for one in event.head.signatures if one.name == event.hit.signature for text in one.texts]
+    return named_machine(event.hit, texts, places.hosts)
 
 
 def stood_seconds(event: Event) -> float:

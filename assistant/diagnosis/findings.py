@@ -156,7 +156,7 @@ class FindingBuilder:
             facts.append(f"signature `{event.hit.signature}` stands at {place}")
             if group.head.broad:
                 facts.append("no entry knows the message itself, only its shape")
-        elif event.episode is not None:
+        elif event.episode is not None and group.head is None:
             facts.append(f"{place} is the first error of its block, and no entry covers it")
         facts += event.notes
         facts += self._order_facts(group, role, ordered)
@@ -188,6 +188,8 @@ class FindingBuilder:
                 facts.append("nothing else in these logs is a fault of this job")
         elif role == "initiating" and ordered.initiating is not None:
             facts.append("no edge and no time ties it to the first fault")
+        elif role == "initiating" and any(other.first.attempt > group.first.attempt for other in ordered.downstream):
+            facts.append(f"attempt {group.first.attempt} ended in it, and nothing ties what ended the last one to it")
         for cause in group.explained_by[:2]:
             if role == "downstream" and id(cause) in self.ids:
                 facts.append(self._relation(cause, group, as_effect=True))

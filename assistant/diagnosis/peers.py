@@ -25,6 +25,10 @@ _IP = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]{2,39})"
 _PAIR = late(
     rf"gloo/\S*?(?:pair|buffer)\.cc:\d{{1,6}}\] .{{0,80}}?(?:by peer|[Rr]ead error|[Ww]rite error|[Rr]ead timeout|[Ww]rite timeout),? (?:remote=)?\[(?:::ffff:)?({_IP})\]:(\d{{1,5}})"
 )
+_NCCL_PEER = late(
+    r"(?:Got completion from peer|[Cc]onnection closed by (?:remote )?peer|[Rr]ecv from|[Ss]end to) (?:\[?::ffff:)?([\w.\-]{1,128})\]?<\d{1,5}>"
+)
+"""NCCL names the other end of a socket or queue pair as `address<port>` (`src/misc/socket.cc`, `src/transport/net_ib`)."""
 _INTERFACE = late(
     r"(?:Bootstrap ?: Using |NET/\w+ ?: Using |OOB |\[\d+\])\s?[A-Za-z][\w.\-]*:(\d{1,3}(?:\.\d{1,3}){3})<\d+>"
 )
@@ -56,7 +60,8 @@ class Addresses:
     def rank_of(self, address: str, places: Places) -> int | None:
         """The rank, where one alone ran there."""
         found = self.ranks.get(address, set())
-        if not found and (host := self.host_of(address)) is not None:
+        host = self.host_of(address) or _named(address, places)
+        if not found and host is not None:
             found = {rank for rank, name in places.host_of_rank.items() if _short(name) == _short(host)}
         return next(iter(found)) if len(found) == 1 else None
 
@@ -102,17 +107,19 @@ def lost_peers(
     """The peers that others lost and that lost nobody themselves, those named most often first."""
     named: dict[str, dict[tuple[object, ...], Event]] = {}
     for event in events:
-        found = _PAIR.search(event.record.text)
+        found = _PAIR.search(event.record.text) or _NCCL_PEER.search(event.record.text)
         if found is not None and not (event.unrelated or event.recovered):
             named.setdefault(found.group(1), {}).setdefault(_reporter(event), event)
     if not named:
         return []
+    for lost in named.values():
+        _without_echoes(lost)
     known = read_addresses(sources, places)
     reporters = {who for lost in named.values() for who in lost}
     hosts = {event.host for lost in named.values() for event in lost.values() if event.host is not None}
     suspects = []
     for address, lost in sorted(named.items(), key=lambda item: (-len(item[1]), item[0])):
-        rank, host = known.rank_of(address, places), known.host_of(address)
+        rank, host = known.rank_of(address, places), known.host_of(address) or _named(address, places)
         if ("rank", rank) in reporters or (rank is None and host in hosts) or _is_local(address):
             continue  # it lost somebody itself
         first = min(lost.values(), key=lambda event: (event.source, event.line))
@@ -139,6 +146,20 @@ def _reporter(event: Event) -> tuple[object, ...]:
     if event.rank is not None:
         return ("rank", event.rank)
     return ("place", event.host, event.record.container, event.source)
+
+
+def _without_echoes(lost: dict[tuple[object, ...], Event]) -> None:
+    """Leave out lines of nobody where a rank of the same source says the same: its exception quotes it."""
+    sources = {event.source for event in lost.values() if event.rank is not None}
+    for who in [who for who, event in lost.items() if event.rank is None and event.source in sources]:
+        del lost[who]
+
+
+def _named(address: str, places: Places) -> str | None:
+    """The host of the run that an address is already the name of."""
+    is_name = not address[:1].isdigit() and ":" not in address
+    hosts = (host for host in places.hosts if host == address or (is_name and _short(host) == _short(address)))
+    return next(hosts, None)
 
 
 def _is_local(address: str) -> bool:

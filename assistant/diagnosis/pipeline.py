@@ -40,6 +40,7 @@ from assistant.diagnosis.signalled import mark_signalled
 from assistant.diagnosis.skew import Skew, put_right
 from assistant.diagnosis.stall import Stall, mark_stalled, stalled_ranks
 from assistant.diagnosis.standing import read_standings, stack_suspects
+from assistant.diagnosis.starting import mark_starting
 from assistant.diagnosis.status import decide_status, slowing, without_bystander
 from assistant.diagnosis.suspects import exited_first, find_suspects, linked, missing_ranks, not_silent, unique
 from assistant.diagnosis.window import mark_unrelated, read_pods_spoken_of
@@ -190,6 +191,7 @@ def _lines_of(episodes: Sequence[Episode]) -> set[int]:
 def judge(run: Run, facts: Facts) -> Ordered:
     """Decide which events are this job's, which it survived, and which came first."""
     mark_harmless(run, facts.events)
+    mark_starting(run, facts.events, facts.clock)
     read_pods_spoken_of(facts.events)
     mark_unrelated(run, facts.events, facts.places, facts.clock, facts.progress)
     mark_recovered(run, facts.events, facts.progress, facts.clock)

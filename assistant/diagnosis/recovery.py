@@ -20,6 +20,8 @@ from assistant.logs.clock import Moment, RunClock
 
 _ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 FEWEST_WAITERS = 2
+LAST_LINES = 200
+"""Lines between a fault and the start of the next attempt: tracebacks of all ranks and the launcher's words."""
 
 
 def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock: RunClock) -> None:
@@ -50,6 +52,7 @@ def mark_recovered(run: Run, events: Sequence[Event], progress: Progress, clock:
                     [one for one in progress.done if one[0] != event.source or one[1].number not in early]
                 )
             each.recovered = _survived(event, mine, clock, later, frozenset(lines), parts[event.source], at_end=at_end)
+            each.ended_run = each.recovered and _ended_run(each, progress)
             each.recovered = each.recovered or _is_teardown(each, progress)
     _take_back(events, progress)
     _supersede(events, progress)
@@ -138,6 +141,13 @@ def _take_back(events: Sequence[Event], progress: Progress) -> None:
             is_missed and event.source in {w.source for w in waiting}
         ):
             event.recovered = False
+
+
+def _ended_run(event: Event, progress: Progress) -> bool:
+    """Whether an attempt made no step more below a fault, and was started again near it."""
+    if not 0 <= event.next_start - event.line <= LAST_LINES:
+        return False
+    return not any(event.line < mark.line < event.next_start for mark in progress.marks_of.get(event.source, ()))
 
 
 def _is_teardown(event: Event, progress: Progress) -> bool:

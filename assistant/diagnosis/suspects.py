@@ -109,8 +109,14 @@ def _with_last_line(
     suspect: Suspect, last: tuple[float, int, int], run: Run, events: Sequence[Event], waited: float | None
 ) -> Suspect:
     seconds, source, line = last
+    attempt = max((event.attempt for event in events if event.tier == Tier.CONSEQUENCE), default=1)
     own = [
-        event for event in events if event.rank == suspect.rank and not event.kernel and event.tier < Tier.CONSEQUENCE
+        event
+        for event in events
+        if event.rank == suspect.rank
+        and not event.kernel
+        and event.tier < Tier.CONSEQUENCE
+        and event.attempt >= attempt
     ]
     error = next((event for event in own if not (event.quiet or event.harmless or event.unrelated)), None)
     because = suspect.because.replace(_NOTHING, _NO_WAIT)
@@ -126,12 +132,25 @@ def _with_last_line(
 def missing_ranks(places: Places, seen: set[int]) -> list[Suspect]:
     """Ranks of the world that print nothing anywhere, when most others do."""
     if not places.world_size:
-        return []
+        return _in_the_gap(places, seen)
     expected = set(range(places.world_size))
     missing = sorted(expected - seen)
     if not missing or len(missing) * 2 > len(expected):
         return []
     because = f"the world has {places.world_size} ranks and nothing in these logs is from this one"
+    return [
+        Suspect(rank=rank, host=places.host_of_rank.get(rank), reason="absent", because=because)
+        for rank in missing[:MAX_SUSPECTS]
+    ]
+
+
+def _in_the_gap(places: Places, seen: set[int]) -> list[Suspect]:
+    """Ranks below the highest that speaks, of which nothing is there; ranks are counted without gaps."""
+    missing = sorted(set(range(max(seen, default=0))) - seen)
+    # Where several are missing, the logs of some ranks were chosen, as those of the first of each node.
+    if not missing or len(missing) * 3 > len(seen):
+        return []
+    because = f"{len(seen)} ranks up to {max(seen)} speak here and this one does not; how many there are is not said"
     return [
         Suspect(rank=rank, host=places.host_of_rank.get(rank), reason="absent", because=because)
         for rank in missing[:MAX_SUSPECTS]

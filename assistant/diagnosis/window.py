@@ -65,7 +65,10 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
-        foreign = _foreign_pid(event, places) or _foreign_command(run, event, job)
+        foreign = _foreign_pid(event, places)
+        if foreign and not _names_every_process(run, events, places):
+            event.unplaced, foreign = f"{foreign}, and they do not name all of them", ""
+        foreign = foreign or _foreign_command(run, event, job)
         stranger = "" if foreign else _foreign_gpu(event, places, ranks)
         following = _seconds_to_error(event, events, job) if stranger and not places.world_said else None
         if following is not None:
@@ -82,7 +85,7 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
             event.unrelated = f"{_length(gap)} after the job had completed"
             continue
         if span is None or event.moment is None or event.moment.axis != span[0].axis:
-            if event.source not in kernel:
+            if event.source not in kernel or (not foreign and _tells_of_kill(event, places)):
                 continue
             event.unplaced = "its time cannot be compared with the job's"
             if foreign:
@@ -282,6 +285,26 @@ def _foreign_pid(event: Event, places: Places) -> str:
     command = event.hit.captures.get("comm") or event.hit.captures.get("name")
     named = f" ({command.text})" if command is not None else ""
     return f"process {text}{named} is not one of the job's processes that the logs name"
+
+
+def _names_every_process(run: Run, events: Sequence[Event], places: Places) -> bool:
+    """Whether the logs name the process of every rank that they speak of; a launcher may name itself alone."""
+    ranks = ranks_seen(run, places, events)
+    known = set(places.rank_of_pid.values())
+    return known >= ranks and (places.world_size is None or not ranks or len(known) >= places.world_size)
+
+
+def _tells_of_kill(event: Event, places: Places) -> bool:
+    """Whether the kernel tells of the very kill that a launcher saw: then that, and no time, places it in the job."""
+    text = event.hit.captures["pid"].text if event.hit is not None and "pid" in event.hit.captures else ""
+    if not text.isdigit() or len(text) > 10 or int(text) not in places.killed:
+        return False
+    rank = places.rank_of_pid.get(int(text))
+    theirs = places.host_of_rank.get(rank) if rank is not None else places.host_of_pid.get(int(text))
+    if event.host is not None and theirs is not None and event.host.split(".")[0] != theirs.split(".")[0]:
+        return False  # the same number on another host is another process
+    event.notes.append(f"the job's own logs say that process {text} was killed, or gone without a word")
+    return True
 
 
 def _foreign_gpu(event: Event, places: Places, ranks: set[int]) -> str:

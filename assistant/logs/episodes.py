@@ -69,6 +69,8 @@ _HEADLINE = re.compile(
 _RELAYED = re.compile(
     r"\b(?:INFO|DEBUG)\b[\s\-:|\]]{1,6}(?:\[(?:rank|default|task)[ :]?\d|\(\w{1,40} pid=|\[\d{1,5},\d{1,5}\]<std)"
 )
+_ROOT_ERRORS = re.compile(r"\d{1,6} (?:root error\(s\) found|successful operations|derived errors ignored)\.")
+"""TensorFlow lists the errors of several devices in one message, not all of its lines indented (`core/common_runtime`)."""
 _IGNORED = "Exception ignored in"
 """CPython prints it for exceptions in finalizers, which cannot end a program."""
 # A line of no loud level without any of these pieces is no error block; most lines end here.
@@ -274,6 +276,7 @@ def _continues(record: Record, base: int) -> bool:
         record.indent > base
         or record.message.startswith(("File ", "ray::", "+ ", "|", "The actor", "^"))
         or not record.message
+        or _ROOT_ERRORS.match(record.message) is not None
     )
 
 

@@ -24,6 +24,7 @@ _ROTATED = re.compile(r"\.\d{1,3}(?:\.(?:gz|bz2|xz|zst))?$")
 _NOT_A_HOST = re.compile(
     r"(?:slurm|job|log|train|run|out|err|std|worker|attempt|rank|task|proc|step|local|describe|kubectl|pod|events?|node_?\d+$|\d)"
 )
+_NUMBER = re.compile(r"(?<!\d)(?:0|[1-9]\d{0,4})(?!\d)")
 _BEFORE_HOST = re.compile(r"(?<![A-Za-z0-9])")
 _AFTER_HOST = re.compile(r"(?![A-Za-z0-9])")
 FEWEST_SHIFTED = 2
@@ -95,6 +96,26 @@ def doubt_local_names(places: Places, paths: Sequence[str], said: dict[int, tupl
                 del places.source_rank[index]
     for index, (_, rank) in said.items():
         places.source_rank[index] = rank
+
+
+def ranks_from_rows(places: Places, paths: Sequence[str], said: dict[int, int]) -> None:
+    """Files that differ in one number from 0 on, which is the rank that the lines of some of them give, are the ranks'.
+
+    So are `slurm-%j.%t.out` and the like, whose numbers have no name; `said` holds the only rank of a source's lines.
+    """
+    if len(said) < FEWEST_SHIFTED:
+        return
+    rows: dict[tuple[str, str], dict[int, int]] = {}
+    for index, path in enumerate(paths):
+        for found in _NUMBER.finditer(path):
+            rows.setdefault((path[: found.start()], path[found.end() :]), {})[int(found.group())] = index
+    for row in rows.values():
+        known = [number for number, index in row.items() if index in said]
+        if len(known) < FEWEST_SHIFTED or row.keys() != set(range(len(row))):
+            continue
+        if all(said[row[number]] == number for number in known):
+            for number, index in row.items():
+                places.source_rank.setdefault(index, number)
 
 
 def _folders_of_ranks(places: Places, paths: Sequence[str]) -> dict[str, set[int]]:

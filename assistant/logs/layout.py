@@ -18,9 +18,10 @@ from assistant.logs.filenames import (
     hosts_from_names,
     is_kernel_name,
     rank_from_path,
+    ranks_from_rows,
     share_over_parts,
 )
-from assistant.logs.mappings import MAX_RANKS, Placed, read_mapping
+from assistant.logs.mappings import KILLED_CODES, MAX_RANKS, Placed, read_mapping
 from assistant.logs.places import Failure, Places, bus_id
 from corpus.record import Record
 
@@ -55,14 +56,18 @@ def find_places(paths: Sequence[str], sources: Sequence[Iterable[Record]]) -> Pl
         if rank is not None:
             places.source_rank[index] = rank
     said: dict[int, tuple[int, int]] = {}
+    spoken: dict[int, int] = {}
     for index, records in enumerate(sources):
         named = places.source_rank.get(index)
         rank = _read_records(places, index, records)
+        if rank is not None:
+            spoken[index] = rank
         if named is not None and rank is not None:
             said[index] = (named, rank)
     if places.world_size is not None and not places.world_said and places.highest_rank >= places.world_size:
         places.world_size = None  # the only communicator in the logs is a subgroup's
     doubt_names(places, paths)
+    ranks_from_rows(places, paths, spoken)
     doubt_local_names(places, paths, {index: ranks for index, ranks in said.items() if index in places.source_rank})
     if places.world_size is not None:
         # A number beyond the world is a pid, a pod or a replica.
@@ -142,6 +147,8 @@ def _take(places: Places, placed: Placed, own_ranks: set[int]) -> None:
         places.rank_of_pid.setdefault(placed.pid, placed.rank)
     if placed.pid is not None and not placed.is_own:
         places.pids.add(placed.pid)
+    if placed.pid is not None and placed.killed:
+        places.killed.add(placed.pid)
     if placed.host is not None:
         places.hosts.add(placed.host)
         if placed.rank is not None:
@@ -224,6 +231,8 @@ class _Table:
             code, pid = int(found.group(1)), int(found.group(2))
             self.places.rank_of_pid.setdefault(pid, self.rank)
             self.places.pids.add(pid)
+            if code in KILLED_CODES:
+                self.places.killed.add(pid)
             self.places.failures.append(Failure(self.source, record.number, self.rank, self.host, code, self.root))
 
 

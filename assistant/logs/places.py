@@ -46,6 +46,8 @@ class Places:
     """Rows of torchrun's failure tables."""
     hosts: set[str] = field(default_factory=set)
     pids: set[int] = field(default_factory=set)
+    killed: set[int] = field(default_factory=set)
+    """Processes of which a launcher or shell says that SIGKILL ended them, or that they were gone without a word."""
     source_rank: dict[int, int] = field(default_factory=dict)
     source_host: dict[int, str] = field(default_factory=dict)
     teed: dict[int, dict[int, int | None]] = field(default_factory=dict)

@@ -175,3 +175,22 @@ def test_two_faults_of_one_shape_are_two_faults(tmp_path: Path, after: str, outc
     catalogue = catalogue_of(*PLAIN, BROAD, LONGER)
     found = compare_runs(first, second, catalogue, before_paths=["a"], after_paths=["b"], changed="fix")
     assert found.outcome == outcome, found.because
+
+
+KILL = head("process-sigkill", signature("exitcode  : -9 (pid: {pid:int})"), kind="class", ends=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("Killed", "classified"),
+        ("./run.sh: line 12:  4711 Killed                  ./pack_shards --all", "classified"),
+        ("[1]+  Killed                  python train.py", "classified"),
+        ("ERROR: Killed 3 idle workers", "unexplained"),
+        ("ERROR: job 7 Killed by its owner", "unexplained"),
+    ],
+)
+def test_a_shell_says_of_its_process_that_it_was_killed(tmp_path: Path, line: str, status: str) -> None:
+    result = read(tmp_path, f"{STEPS}{line}\n", *PLAIN, KILL)
+    assert result.status == status and result.initiating is not None
+    assert (result.initiating.entry is not None) == (status == "classified")

@@ -206,6 +206,80 @@ def test_the_last_attempt_decides_and_the_earlier_fault_is_kept(tmp_path: Path) 
     assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f2"), (2, "f1")]
 
 
+@pytest.mark.parametrize(
+    ("speak", "suspects"),
+    [((0, 1, 3), [2]), ((0, 1, 2, 3), []), ((0, 8, 16), []), ((0, 2), []), ((1, 2, 3, 4), [0])],
+)
+def test_a_gap_in_the_ranks_is_a_suspect_without_a_world_size(
+    tmp_path: Path, speak: tuple[int, ...], suspects: list[int]
+) -> None:
+    lines = [f"[rank{r}]: RuntimeError: Connection closed by peer 10.0.0.7" for r in speak]
+    result = verdict(tmp_path, job="\n".join(lines))
+    assert result.status == "symptom-only"
+    assert [suspect.rank for suspect in result.suspects if suspect.reason == "absent"] == suspects
+
+
+RESTART = "I1130 12:00:30.000 77 api.py:900] 3/3 attempts left; will restart worker group"
+
+
+def test_a_fault_of_an_attempt_before_does_not_explain_the_timeout_of_the_last(tmp_path: Path) -> None:
+    log = f"[rank1]:[E1130 12:00:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}"
+    result = verdict(tmp_path, job=log)
+    assert first(result) == ("symptom-only", None, None)
+    assert [(finding.entry and finding.entry.id, finding.attempt) for finding in result.independent] == [("oom", 1)]
+    assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f1"), (2, None)]
+    report = render(result, width=200)
+    assert "INDEPENDENT" in report and "attempt 1 ended in it" in report
+
+
+def test_a_rank_is_not_busy_with_an_error_of_an_attempt_before(tmp_path: Path) -> None:
+    for rank in range(4):
+        step = f"2026-11-30 12:00:0{rank},000 INFO step 1 loss 2.0\n"
+        for attempt in (0, 1):
+            folder = tmp_path / "none_a" / f"attempt_{attempt}" / str(rank)
+            folder.mkdir(parents=True)
+            error = f"[rank{rank}]: {OOM}\n" if (attempt, rank) == (0, 2) else ""
+            wait = (
+                f"[rank{rank}]:[E1130 12:40:00.0 a.cpp:1] [Rank {rank}] {WATCHDOG}\n" if attempt and rank != 2 else ""
+            )
+            (folder / "stderr.log").write_text(step + error + wait)
+    result = diagnose([str(tmp_path)], catalogue=CATALOGUE)
+    assert result.status == "symptom-only"
+    assert [(suspect.rank, suspect.reason) for suspect in result.suspects] == [(2, "silent")]
+    assert [(attempt.n, attempt.initiating) for attempt in result.run.attempts] == [(1, "f1"), (2, None)]
+
+
+@pytest.mark.parametrize(("steps", "ends"), [(0, [1]), (12, [])])
+def test_what_an_attempt_died_of_is_kept_where_the_next_one_went_on(
+    tmp_path: Path, steps: int, ends: list[int]
+) -> None:
+    """A fault with steps below it in its own attempt was survived; what ended that attempt then is not known."""
+    before = "".join(f"step {n} loss 2.0\n" for n in range(100, 100 + steps))
+    after = "".join(f"step {n} loss 2.0\n" for n in range(12))
+    log = f"{OOM}\n{before}worker group failed; 1/3 attempts left; will restart worker group\n{after}ValueError: x"
+    result = verdict(tmp_path, job=log)
+    assert (result.status, result.initiating and result.initiating.attempt) == ("unexplained", 2)
+    assert [finding.attempt for finding in result.independent] == ends
+
+
+@pytest.mark.parametrize("printed", ["12:05:00", "12:00:40"])
+def test_processes_that_a_restart_ends_speak_of_the_attempt_before(tmp_path: Path, printed: str) -> None:
+    log = (
+        f"[rank1]:[E1130 11:59:00.0 a.cpp:1] {OOM}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 {printed}.0 a.cpp:1] {WATCHDOG}"
+    )
+    assert first(verdict(tmp_path, job=log)) == ("identified", "oom", 1)
+
+
+def test_a_dead_card_is_still_dead_in_the_next_attempt(tmp_path: Path) -> None:
+    catalogue = catalogue_of(
+        head("bus", signature("NVRM: Xid (PCI:{pci:pci}): 79,"), family="accelerator-hardware", causes=("watchdog",)),
+        head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream"),
+    )
+    (tmp_path / "job.log").write_text(f"{KERNEL}\n{RESTART}\nx\ny\nz\n[rank0]:[E1130 12:40:00.0 a.cpp:1] {WATCHDOG}\n")
+    result = diagnose([str(tmp_path)], catalogue=catalogue)
+    assert first(result) == ("identified", "bus", 1)
+
+
 def test_every_quoted_line_is_in_the_input(tmp_path: Path) -> None:
     result = verdict(tmp_path, job=f"\x1b[31m[rank1]: {OOM}\x1b[0m\nChildFailedError\tx")
     lines = (tmp_path / "job.log").read_text().splitlines()

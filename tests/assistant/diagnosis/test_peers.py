@@ -93,3 +93,25 @@ def test_an_address_mapped_into_ipv6_is_the_address(tmp_path: Path) -> None:
     stranger = read(tmp_path, lost(0, "::ffff:10.4.4.2"), lost(1, "::ffff:10.4.4.2"))
     assert [item.what for item in stranger.fetch_next] == ["job log of 10.4.4.2", "kernel log of 10.4.4.2"]
     assert stranger.fetch_next[1].command == "ssh 10.4.4.2 dmesg -T | tail -200"
+
+
+NCCL_LOST = catalogue_of(
+    head("flush", signature("with status=5"), role="downstream"),
+    head("closed", signature("onnection closed by remote peer"), role="downstream"),
+)
+
+
+@pytest.mark.parametrize(
+    ("started", "line", "expected"),
+    [
+        (nccl(2), "NCCL WARN NET/IB: Got completion from peer 10.4.4.2<34696> with status=5 opcode=0 len=0", (2, "node-2")),
+        ("", "NCCL WARN NET/IB: Got completion from peer 10.4.4.2<34696> with status=5 opcode=0 len=0", (None, "10.4.4.2")),
+        (nccl(2), "NCCL WARN socketProgress: Connection closed by remote peer node-2.cluster<51000>", (2, "node-2")),
+    ],
+)  # fmt: skip
+def test_nccl_names_the_other_end_as_well(
+    tmp_path: Path, started: str, line: str, expected: tuple[int | None, str]
+) -> None:
+    (tmp_path / "job.log").write_text(f"{nccl(0)}\n{started}\nnode-0:10:20 [0] {line}\n")
+    result = diagnose([str(tmp_path)], catalogue=NCCL_LOST)
+    assert (result.status, suspects(result)[:1]) == ("symptom-only", [expected])

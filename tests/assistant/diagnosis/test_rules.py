@@ -19,6 +19,9 @@ CATALOGUE = catalogue_of(
     head("nan", signature("loss {value:name=nan}"), slows=True, family="numerics"),
     head("watchdog", signature("Watchdog caught collective operation timeout"), role="downstream"),
     head("abort", signature("terminate called after throwing"), kind="class", role="either", ends=True),
+    head("sigill", signature("was signaled to shutdown with signal 4"), kind="class", role="initiating", ends=True),
+    head("shard", signature("Shard complete standard error output:"), kind="wrapper", role="downstream"),
+    head("load", signature("Nrt::Load failed on {cores:any}: status=")),
     head("dropped", signature("the launcher dropped this step"), role="initiating", scope="platform"),
 )
 
@@ -63,10 +66,12 @@ def test_a_lost_peer_is_a_consequence_even_when_no_entry_covers_it(tmp_path: Pat
         ("rt.cc: ERROR: device 4 cannot be acquired\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\nRuntimeError: status=26", 1),
         ("ERROR unhandled exception\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\nRuntimeError: status=26", 4),
         ("nvcc fatal   : Unknown option 'x'\nRuntimeError: Error building extension 'fused'", 1),
+        ("ERROR x: text_generation_launcher: Shard complete standard error output:\n\nERROR x: text_generation_launcher: Shard process was signaled to shutdown with signal 4 rank=0", 3),
+        ("Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nRuntimeError: INTERNAL: From /job:c/task:0:\n2 root error(s) found.\n  (0) INTERNAL: Nrt::Load failed on 0-0: status=1", 5),
         ("Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n    assert n <= limit\nAssertionError", 3),
         ("[rank0]: torch.distributed.DistBackendError: NCCL error in: a.cpp:1, unhandled cuda error\n[rank0]: ncclUnhandledCudaError: failed.\n[rank0]: Last error:\n[rank0]: Cuda failure 802 'system not yet initialized'", 4),
     ],
-    ids=["runtime-line", "announcement", "build", "bare-assert", "last-error"],
+    ids=["runtime-line", "announcement", "build", "launcher-block", "root-errors", "bare-assert", "last-error"],
 )  # fmt: skip
 def test_the_line_that_says_what_went_wrong_decides(tmp_path: Path, log: str, line: int) -> None:
     assert initiating(verdict(tmp_path, log)).evidence[0].line == line

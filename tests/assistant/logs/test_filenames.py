@@ -73,3 +73,28 @@ def test_ranks_that_each_node_counts_anew_are_no_ranks_of_the_job(
     lines: dict[str, str], expected: list[int | None]
 ) -> None:
     assert ranks_of(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "ranks"),
+    [
+        (["[rank0]: a", "[rank1]: a", "a", "[rank3]: a"], {0: 0, 1: 1, 2: 2, 3: 3}),
+        (["[rank0]: a", "a", "a", "a"], {}),
+        (["[rank0]: a", "[rank3]: a", "a", "[rank1]: a"], {}),
+    ],
+    ids=["row", "too-few", "another-number"],
+)
+def test_a_row_of_numbers_that_some_lines_give_as_ranks(texts: list[str], ranks: dict[int, int]) -> None:
+    """Slurm writes `slurm-%j.%t.out`: the number has no name, and a task may never print its rank."""
+    paths = [f"logs/slurm-88.{number}.out" for number in range(len(texts))]
+    places = find_places(paths, [read_records(text.encode(), 1) for text in texts])
+    assert places.source_rank == ranks
+
+
+@pytest.mark.parametrize(
+    ("line", "world"),
+    [("process 3 / 8", 8), ("process 3 / 8 batches", None), ("3 / 8", None), ("process: 3/8 files", None)],
+)
+def test_a_count_of_things_is_no_world(line: str, world: int | None) -> None:
+    places = find_places(["train.log"], [read_records(line.encode(), 1)])
+    assert (places.world_size, places.source_rank) == (None, {0: 3} if world else {})
