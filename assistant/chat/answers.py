@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assistant.chat import blame, facts, sections, story
+from assistant.chat import blame, facts, places, sections, story
 from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent
 from assistant.chat.draft import Draft
 from assistant.chat.findings import finding_of
@@ -63,14 +63,13 @@ class Answerer:
         self._told = frozenset(place for turn in recent for place in turn.citations)
         if not route.english and not route.named:
             return self._ask_for_english(route, session)
-        if route.narrow:
-            return self._narrow(route, session)
         if route.intent == "blame":
             return self._blame(route, session)
         finding = self._finding(route, session)
-        told = self._value(route, session, finding)
-        if told is not None:
+        if (told := self._value(route, session, finding)) is not None:
             return told
+        if route.narrow:
+            return self._narrow(route, session)
         if route.entry is not None and (finding is None or finding.entry is not None):
             return self._from_entry(route, session, finding)
         if finding is not None or session.diagnosis is not None:
@@ -103,10 +102,11 @@ class Answerer:
         if session.diagnosis is None or not route.english or route.intent == "compare":
             return None
         draft = self._draft(session, finding)
-        if not facts.tell(draft, route.question, session.diagnosis, finding):
+        intent = places.tell(draft, route.question, session.diagnosis, finding)
+        if intent is None and not facts.tell(draft, route.question, session.diagnosis, finding):
             return None
         confidence: Confidence = "grounded" if draft.said else "unknown"
-        return self._finish(draft, replace(route, intent="value"), session, None, confidence)
+        return self._finish(draft, replace(route, intent=intent or "value"), session, None, confidence)
 
     def _blame(self, route: Route, session: Session) -> Answer:
         """Whether a rank or host is the one."""
