@@ -246,14 +246,16 @@ def _before(records: Sequence[Record], at: int) -> list[Record]:
 
 
 def _begin(records: Sequence[Record], at: int) -> int:
-    """Where the traceback begins that ends in a record; the record itself where none does."""
-    frames = _frames_above(records, at)
-    if not frames:
-        return at
-    for position in range(frames[-1] - 1, max(-1, frames[-1] - REACH), -1):
-        if _TRACEBACK in records[position].message:
-            return position
-    return frames[-1]
+    """Where the traceback begins that ends in a record, or the one in whose message it stands; the record where none does."""
+    begins = at
+    while frames := _frames_above(records, at):
+        begins = frames[-1]
+        above = range(begins - 1, max(-1, begins - REACH), -1)
+        begins = next((position for position in above if _TRACEBACK in records[position].message), begins)
+        at = begins - 1  # a worker's traceback is the message of the exception that carries it
+        if at < 0:
+            break
+    return begins
 
 
 def _line(record: Record, decides: EvidenceLine, run: Run, source: int) -> Line:

@@ -185,8 +185,8 @@ def _of_rank(draft: Draft, diagnosis: Diagnosis, rank: int) -> None:
     if rank in diagnosis.run.ranks_seen:
         text = f"Rank {rank} printed lines, but none of them is of a fault"
     else:
-        seen = _words.ranges(diagnosis.run.ranks_seen)
-        text = f"No line of these logs is known to be of rank {rank}" + (f"; seen were {seen}" if seen else "")
+        seen = f"; they hold lines of {_words.named(diagnosis.run.ranks_seen)}" if diagnosis.run.ranks_seen else ""
+        text = f"No line of these logs is known to be of rank {rank}{seen}"
     draft.say(text, "verdict#run")
 
 

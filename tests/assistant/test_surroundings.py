@@ -111,3 +111,18 @@ def test_reports_name_the_code(tmp_path: Path) -> None:
     found = of(tmp_path, HEAD, *MAIN, *OWN, *TORCH, OOM)
     assert "your code   /home/me/model/step.py:44 in step (job.log:4)" in render("text", found)
     assert "`/home/me/model/step.py:44` in `step`" in render("markdown", found)
+
+
+def test_lines_before_a_workers_traceback_stand_above_the_one_that_carries_it(tmp_path: Path) -> None:
+    found = of(
+        tmp_path,
+        "step 7",
+        HEAD,
+        *MAIN,
+        "RuntimeError: Caught it in DataLoader worker process 3.",
+        f"Original {HEAD}",
+        *OWN,
+        OOM,
+    )
+    assert found.initiating is not None
+    assert [line.text for line in found.initiating.before] == ["step 7"]
