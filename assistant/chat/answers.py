@@ -20,7 +20,7 @@ from assistant.chat.ranking import MAYBE, NEAR, SURE, Ranked, Ranker
 from assistant.chat.router import Route, about_it
 from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
-from assistant.chat.subject import share, substance, without_findings
+from assistant.chat.subject import is_sure, share, substance, without_findings
 from assistant.chat.values import conversation_values
 from assistant.chat.words import Weights, capital, content, sentences
 from assistant.verdict import Diagnosis, Finding
@@ -132,7 +132,7 @@ class Answerer:
             draft.note("Questions are answered in English; this is what the entry says.")
         confidence: Confidence = "grounded"
         if best is not None:
-            confidence = "grounded" if _is_sure(best, route) else "partial"
+            confidence = "grounded" if is_sure(best, route) else "partial"
             if route.intent in _VERDICT_FIRST and session.diagnosis is not None:
                 self._tell(draft, about, route, session.diagnosis)
             if route.intent == "restart":
@@ -147,7 +147,9 @@ class Answerer:
             confidence = self._by_wish(draft, about, route, session, faqs)
             if not draft.said:
                 return self._unknown(draft, about, route, session, faqs)
-        return self._finish(draft, route, session, entry, confidence)
+        # The talk goes on about what it was about, unless the question named another finding.
+        aside = route.aside or (entry != route.entry and not route.named)
+        return self._finish(draft, replace(route, aside=aside), session, entry, confidence)
 
     def _best_faq(self, faqs: Sequence[Ranked], route: Route, session: Session) -> Ranked | None:
         """The FAQ that answers, the focus' own unless another is clearly nearer; a named entry speaks for itself."""
@@ -392,9 +394,3 @@ class Answerer:
         next_ = follow_ups(self.material, session, about, route, [p for line in draft.lines for p in line.citations])
         entry = None if route.aside else entry
         return draft.finish(route.question, route.intent, confidence, entry=entry, follow_ups=next_)
-
-
-def _is_sure(best: Ranked, route: Route) -> bool:
-    """Whether a FAQ answers this very question: alike, and silent on none of what it is about."""
-    words = substance(route)
-    return best.score >= SURE and (not words or share(words, f"{best.question} {best.answer}") > 0.5)

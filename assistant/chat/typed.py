@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from assistant.chat.language import is_english
+
 _FILLERS: Final = re.compile(
     r"^(?:(?:ok(?:ay)?|k|hmm+|hm|uh+|um+|hey|hi|hello|well|right|alright|thanks?|thx|please|pls|plz|damn|wtf|fine|great|sorry|yo|dude"
     r"|good|cool|yes|yeah|yep|no wait|wait|oh)\b[\s,.!:-]*)+(?=\S)",
@@ -39,8 +41,8 @@ LONGEST: Final = 200
 def tidied(question: str) -> str:
     """The question without fillers and slips; as it was where it has none."""
     text = " ".join(question.split())
-    if len(text) > LONGEST or "`" in text:
-        return question
+    if len(text) > LONGEST or "`" in text or not is_english(text):
+        return question  # `ist` and `wat` are words elsewhere
     shown = _FILLERS.sub("", text)
     while (shorter := _TAIL.sub("", shown)) != shown and len(shorter.split()) > 1:
         shown = shorter
