@@ -286,6 +286,11 @@ def describe(what: str, done: int, total: int | None, seconds: float, unit: str 
     return text
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """`1 line was`, `12,345 lines were`: a number with its noun, and the verb that goes with it."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def size(count: int) -> str:
     """A number of bytes for people."""
     if count < 1024:

@@ -14,6 +14,19 @@ _SAFE: Final = re.compile(r"(?!-)[\w./:@%+=,\-]{1,200}", re.ASCII)
 _REDACTED: Final = re.compile(r"[xX*.]{3,}|[\[<].*[\]>]")
 
 
+_KUBECTL: Final = re.compile(r"(?<![\w/.-])kubectl( (?:[^|;&\n'\"`)]|'[^'\n]*'|\"[^\"\n]*\")*)")
+"""One call of kubectl, to the end of its part of a shell line."""
+_NAMESPACE_TOLD: Final = re.compile(r" (?:-n|-A|--namespace|--all-namespaces|--context)\b|<namespace>")
+_OF_CLUSTER: Final = re.compile(
+    r"^ (?:-|(?:config|version|cluster-info|api-resources|api-versions|auth|certificate|cordon|uncordon|drain|taint|plugin|apply|create"
+    r"|explain|kustomize)\b|debug node/|(?:get|describe|delete|label|annotate|top|edit|patch|wait)(?: --?\S+)* "
+    r"(?:nodes?|no|pv|persistentvolumes?|sc|storageclass(?:es)?|ns|namespaces?|crds?|customresourcedefinitions?|clusterpolic(?:y|ies)"
+    r"|priorityclass(?:es)?|pc|runtimeclass(?:es)?|volumeattachments?|csinodes?|csidrivers?|clusterroles?\w*|deviceclass(?:es)?"
+    r"|resourceslices?|(?:mutating|validating)webhook\w*|clusterqueues?|resourceflavors?|--raw)(?:[/. ]|$))"
+)
+"""Calls of kubectl that take no namespace, and those that write what a file of their own names."""
+
+
 _ON_THE_LINE: Final = {
     "pci": re.compile(
         r"(?<![\w.])(?<![0-9a-fA-F]:)(?:0[0-9a-fA-F]{3}|0{4}[0-9a-fA-F]{4}):[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?(?![\w:])"
@@ -104,4 +117,17 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def fill_command(text: str, values: Mapping[str, str]) -> str:
     """A command with the known values in it, but only those that a shell takes as one plain word."""
-    return fill(text, {name: value for name, value in values.items() if _SAFE.fullmatch(value)})
+    safe = {name: value for name, value in values.items() if _SAFE.fullmatch(value)}
+    return _in_namespace(fill(text, safe), safe.get("namespace"))
+
+
+def _in_namespace(command: str, namespace: str | None) -> str:
+    """The command with `-n NAMESPACE` behind each kubectl that asks for something of a namespace and names none."""
+    if not namespace or "kubectl" not in command:
+        return command
+
+    def named(found: re.Match[str]) -> str:
+        is_told = _NAMESPACE_TOLD.search(found[0]) or _OF_CLUSTER.search(found[1])
+        return found[0] if is_told else f"kubectl -n {namespace}{found[1]}"
+
+    return _KUBECTL.sub(named, command)

@@ -96,6 +96,25 @@ class EvidenceLine(Line):
     captures: dict[str, str] = {}
 
 
+class CodeFrame(Part):
+    """A call of the reader's own code that a traceback names: neither a library's nor the interpreter's."""
+
+    file: str
+    """As the traceback prints it."""
+    line: int
+    """1-based, in that file."""
+    function: str = ""
+    code: str = ""
+    """The line of code, where the traceback shows it."""
+    at: Line
+    """The line of the log that names it."""
+
+    @property
+    def place(self) -> str:
+        """The place as `file:line`, which editors can open."""
+        return f"{self.file}:{self.line}"
+
+
 class CheckStep(Part):
     """One step that confirms a finding."""
 
@@ -143,6 +162,10 @@ class Finding(Part):
     count: int = 1
     evidence: tuple[EvidenceLine, ...] = ()
     """The first one is the line that decides."""
+    code: CodeFrame | None = None
+    """The deepest call of the reader's own code in the traceback of the deciding line."""
+    before: tuple[Line, ...] = ()
+    """Of the first fault: the last lines of the same process before it, in order."""
     checks: tuple[CheckStep, ...] = ()
     fix: tuple[FixStep, ...] = ()
     verify: VerifyStep | None = None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from assistant.chat import blame, facts, sections, story
+from assistant.chat import blame, facts, places, sections, story
 from assistant.chat.contract import Answer, AnswerLine, Confidence, Intent
 from assistant.chat.draft import Draft
 from assistant.chat.findings import finding_of
@@ -20,7 +20,7 @@ from assistant.chat.ranking import MAYBE, NEAR, SURE, Ranked, Ranker
 from assistant.chat.router import Route, about_it
 from assistant.chat.search import Search, covers
 from assistant.chat.session import Session
-from assistant.chat.subject import share, substance, without_findings
+from assistant.chat.subject import is_sure, share, substance, without_findings
 from assistant.chat.values import conversation_values
 from assistant.chat.words import Weights, capital, content, sentences
 from assistant.verdict import Diagnosis, Finding
@@ -63,14 +63,13 @@ class Answerer:
         self._told = frozenset(place for turn in recent for place in turn.citations)
         if not route.english and not route.named:
             return self._ask_for_english(route, session)
-        if route.narrow:
-            return self._narrow(route, session)
         if route.intent == "blame":
             return self._blame(route, session)
         finding = self._finding(route, session)
-        told = self._value(route, session, finding)
-        if told is not None:
+        if (told := self._value(route, session, finding)) is not None:
             return told
+        if route.narrow:
+            return self._narrow(route, session)
         if route.entry is not None and (finding is None or finding.entry is not None):
             return self._from_entry(route, session, finding)
         if finding is not None or session.diagnosis is not None:
@@ -103,10 +102,11 @@ class Answerer:
         if session.diagnosis is None or not route.english or route.intent == "compare":
             return None
         draft = self._draft(session, finding)
-        if not facts.tell(draft, route.question, session.diagnosis, finding):
+        intent = places.tell(draft, route.question, session.diagnosis, finding)
+        if intent is None and not facts.tell(draft, route.question, session.diagnosis, finding):
             return None
         confidence: Confidence = "grounded" if draft.said else "unknown"
-        return self._finish(draft, replace(route, intent="value"), session, None, confidence)
+        return self._finish(draft, replace(route, intent=intent or "value"), session, None, confidence)
 
     def _blame(self, route: Route, session: Session) -> Answer:
         """Whether a rank or host is the one."""
@@ -132,7 +132,7 @@ class Answerer:
             draft.note("Questions are answered in English; this is what the entry says.")
         confidence: Confidence = "grounded"
         if best is not None:
-            confidence = "grounded" if _is_sure(best, route) else "partial"
+            confidence = "grounded" if is_sure(best, route) else "partial"
             if route.intent in _VERDICT_FIRST and session.diagnosis is not None:
                 self._tell(draft, about, route, session.diagnosis)
             if route.intent == "restart":
@@ -147,7 +147,9 @@ class Answerer:
             confidence = self._by_wish(draft, about, route, session, faqs)
             if not draft.said:
                 return self._unknown(draft, about, route, session, faqs)
-        return self._finish(draft, route, session, entry, confidence)
+        # The talk goes on about what it was about, unless the question named another finding.
+        aside = route.aside or (entry != route.entry and not route.named)
+        return self._finish(draft, replace(route, aside=aside), session, entry, confidence)
 
     def _best_faq(self, faqs: Sequence[Ranked], route: Route, session: Session) -> Ranked | None:
         """The FAQ that answers, the focus' own unless another is clearly nearer; a named entry speaks for itself."""
@@ -392,9 +394,3 @@ class Answerer:
         next_ = follow_ups(self.material, session, about, route, [p for line in draft.lines for p in line.citations])
         entry = None if route.aside else entry
         return draft.finish(route.question, route.intent, confidence, entry=entry, follow_ups=next_)
-
-
-def _is_sure(best: Ranked, route: Route) -> bool:
-    """Whether a FAQ answers this very question: alike, and silent on none of what it is about."""
-    words = substance(route)
-    return best.score >= SURE and (not words or share(words, f"{best.question} {best.answer}") > 0.5)

@@ -19,6 +19,7 @@ from assistant.chat.router import Route, route
 from assistant.chat.search import Search, WordSearch
 from assistant.chat.sections import ended
 from assistant.chat.session import Session, Tick, Turn
+from assistant.chat.typed import tidied
 from assistant.chat.values import conversation_values
 from corpus.catalogue import Catalogue
 
@@ -45,7 +46,7 @@ class Conversation:
 
     def ask(self, question: str) -> Answer:
         """Answer a question and remember the turn."""
-        routed = route(question, self.session, self.material)
+        routed = route(tidied(question), self.session, self.material)
         answer = self._answerer.answer(routed, self.session)
         self._remember(question, answer, pending=routed.question if routed.narrow else "")
         return answer

@@ -16,7 +16,7 @@ from typing import Final
 from assistant.chat.draft import Draft
 from assistant.reports import _words
 from assistant.values import job_ids
-from assistant.verdict import Diagnosis, Finding
+from assistant.verdict import Diagnosis, EvidenceLine, Finding
 
 _ASKS: Final = r"^\W*(?:and |so |ok,? )?(?:(?:can|could) you )?(?:tell me |show me |give me |do you know )?"
 _WHAT: Final = _ASKS + r"(?:what|which|whats|what's)(?:'s)?\b"
@@ -47,7 +47,7 @@ _NAMED: Final = re.compile(
     r"(?: (?:was it|of (?:it|this|the \w+(?: \w+)?)))?\W*$", re.I
 )  # fmt: skip
 _OTHER: Final = re.compile(
-    r"^\W*(?:why|how(?! (?:many|long|far|often)\b)|is|are|was|does|did|do(?! you know)|should|may|can(?! you)|who|where|when)\b",
+    r"^\W*(?:why|how(?! (?:many|much|large|big|long|far|often)\b)|is|are|was|does|did|do(?! you know)|should|may|can(?! you)|who|where|when)\b",
     re.I,
 )
 """How a question begins that asks for more than a value, although it speaks of one."""
@@ -64,6 +64,27 @@ _SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     "path": ("path", "file"),
     "host": ("peer", "address"),
 }
+
+
+_HOW_MUCH: Final = re.compile(
+    r"\bhow (?:much|many (?:[kmgt]i?b|bytes|gigs?)|large|big)\b|" + _WHAT + r"(?: \w+){0,3} (?:free|available|capacity|size|amount)\b", re.I
+)  # fmt: skip
+_NOT_AMOUNT: Final = re.compile(
+    r"\b(?:should|need to|must|could|can i|do i|would|longer|time|work|progress|slower|faster|lost|lose)\b", re.I
+)
+_AMOUNTS: Final[dict[str, tuple[str, ...]]] = {
+    "free": ("available", "avail", "left", "unused"),
+    "wanted": ("want", "need", "needed", "asked", "request", "requested", "allocate", "allocation", "try", "tried"),
+    "total": ("capacity", "size", "overall"),
+    "used": ("use", "in_use", "occupied", "taken"),
+    "allocated": (),
+    "reserved": ("unallocated",),
+    "limit": ("cap", "max", "maximum", "allowed"),
+}
+"""Amounts by the names that messages and signatures give them, and the words that ask for them."""
+_SIZE: Final = re.compile(r"\b\d[\d.,]{0,20} ?(?:[KMGT]i?B|[kmgt]b|bytes|%)(?!\w)|\b\d{4,20}\b")
+_NEAR: Final = 24
+"""Characters between a size and the word that says what it is."""
 
 
 def tell(draft: Draft, question: str, diagnosis: Diagnosis, finding: Finding | None) -> bool:
@@ -163,5 +184,46 @@ def _captured(draft: Draft, question: str, diagnosis: Diagnosis, finding: Findin
     return False
 
 
+def _amount(draft: Draft, question: str, diagnosis: Diagnosis, finding: Finding | None) -> bool:
+    """How much was free, wanted, used: values that a signature bound, else the size beside that word on its line."""
+    if not _HOW_MUCH.search(question) or _NOT_AMOUNT.search(question):
+        return False
+    words = set(re.findall(r"[a-z]+", question.lower()))
+    others = [item for item in diagnosis.all_findings() if item is not finding and item.role == "initiating"]
+    for item in [*([finding] if finding is not None else []), *others]:
+        for line in item.evidence:
+            told = [f"{name} {value}" for name, value in _amounts(line, words)]
+            if told:
+                draft.say(f"{', '.join(told)}, as the line says", line.place)
+                draft.quote(line)
+                return True
+    return False
+
+
+def _amounts(line: EvidenceLine, words: set[str]) -> list[tuple[str, str]]:
+    """The amounts of a line that a question's words name, with their names."""
+    wanted = {name: names for name, names in _AMOUNTS.items() if words & {name, *names}}
+    found: list[tuple[str, str]] = []
+    for name, names in wanted.items():
+        bound = next((line.captures[key] for key in (name, *names) if line.captures.get(key)), None)
+        value = bound or _beside(line.text, (name, *names))
+        if value:
+            found.append((name.capitalize() if not found else name, value))
+    return found
+
+
+def _beside(text: str, names: tuple[str, ...]) -> str | None:
+    """The size that stands nearest to one of these words."""
+    sizes = list(_SIZE.finditer(text))
+    places = [match for name in names for match in re.finditer(rf"\b{name}\b", text, re.I)]
+    gaps = {
+        (max(size.start() - place.end(), place.start() - size.end()), size.group())
+        for size in sizes
+        for place in places
+    }
+    near = min(gaps, default=None)
+    return near[1] if near is not None and near[0] <= _NEAR else None
+
+
 Teller = Callable[[Draft, str, Diagnosis, Finding | None], bool]
-_TELLERS: Final[tuple[Teller, ...]] = (_job, _versions, _step, _many, _long, _attempts, _phase, _captured)
+_TELLERS: Final[tuple[Teller, ...]] = (_job, _versions, _step, _many, _long, _attempts, _phase, _amount, _captured)

@@ -125,6 +125,8 @@ def _of_verdict(part: str, diagnosis: Diagnosis | None) -> str | None:
         return None
     if part == "status":
         return diagnosis.status
+    if part == "collectives":
+        return ", ".join(f"group {item.group}" for item in diagnosis.collectives) or None
     if part == "run":
         return diagnosis.run.model_dump_json(exclude_defaults=True)
     finding = diagnosis.finding(part)
@@ -144,6 +146,9 @@ def quoted_lines(diagnosis: Diagnosis) -> list[Line]:
     lines: list[Line] = [line for finding in diagnosis.all_findings() for line in finding.evidence]
     lines += [line for item in diagnosis.unexplained for line in item.excerpt]
     lines += [miss.line for miss in diagnosis.near_misses]
+    for finding in diagnosis.all_findings():
+        lines += [*finding.before, *([finding.code.at] if finding.code is not None else [])]
+    lines += diagnosis.run.last_lines
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from assistant.chat.ranking import SURE, Ranked
 from assistant.chat.router import Route
 from assistant.chat.words import content, plain
 
@@ -32,3 +33,9 @@ def substance(route: Route) -> frozenset[str]:
 def share(words: frozenset[str], text: str) -> float:
     """The share of some words that stand in a text."""
     return len(words & content(text)) / len(words) if words else 0.0
+
+
+def is_sure(best: Ranked, route: Route) -> bool:
+    """Whether a FAQ answers this very question: alike, and silent on none of what it is about."""
+    words = substance(route)
+    return best.score >= SURE and (not words or share(words, f"{best.question} {best.answer}") > 0.5)

@@ -15,7 +15,7 @@ import click
 from assistant import __version__
 from assistant.cli.common import corpus_option, load_catalogue, settings_from
 from assistant.cli.group import verb
-from assistant.console import Console, ExitCode, is_terminal
+from assistant.console import Console, ExitCode, counted, is_terminal
 from assistant.settings import Settings, cache_dir, config_file, unknown_variables
 from corpus.errors import FirstfaultError
 
@@ -71,7 +71,11 @@ def _knowledge(settings: Settings) -> Iterator[Finding]:
         return
     families = {head.family for head in catalogue.heads.values()}
     overlays = f", with {', '.join(catalogue.overlays)}" if catalogue.overlays else ""
-    yield "corpus", f"{len(catalogue.heads)} entries in {len(families)} families{overlays}", True
+    yield (
+        "corpus",
+        f"{counted(len(catalogue.heads), 'entry', 'entries')} in {counted(len(families), 'family', 'families')}{overlays}",
+        True,
+    )
     yield "digest", catalogue.digest, True
     try:
         yield _scanner(catalogue)

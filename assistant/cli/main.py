@@ -23,6 +23,9 @@ NAME: Final = "firstfault"
 _CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 LONGEST_VERB: Final = 40
 """Characters up to which a first word may be a verb with a slip in it; a pasted line is none."""
+LONGEST_ECHO: Final = 300
+"""Characters of an argument that an error repeats: a path fits, a pasted log does not."""
+LONGEST_SENTENCE: Final = 4_000
 COMPLETE: Final = "_FIRSTFAULT_COMPLETE"
 
 
@@ -54,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as end:
         code = end.exit_code
     except click.ClickException as error:
-        code = _say_usage(console, error)
+        code = _say_usage(console, error, words)
     except OutputError as error:
         console.say(str(error))
         _close_stdout()
         code = error.exit_code
     except FirstfaultError as error:
-        console.say(f"{error}{_meant_verb(words)}")
+        console.say(f"{_without_bulk(str(error), words)}{_meant_verb(words)}")
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         console.say("interrupted")
@@ -117,9 +120,21 @@ def _lead_away(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _say_usage(console: Console, error: click.ClickException) -> int:
+def _without_bulk(sentence: str, words: Sequence[str]) -> str:
+    """A sentence that echoes no argument at length; a pasted log is one argument, and may be a megabyte."""
+    for word in words:
+        if len(word) > LONGEST_ECHO:
+            short = f"{word[:LONGEST_ECHO]}... ({len(word):,} characters)"
+            for form in (word, repr(word)[1:-1]):
+                sentence = sentence.replace(form, short)
+    if len(sentence) > LONGEST_SENTENCE:
+        sentence = f"{sentence[: LONGEST_SENTENCE // 2]} ... {sentence[-LONGEST_SENTENCE // 2 :]}"
+    return sentence
+
+
+def _say_usage(console: Console, error: click.ClickException, words: Sequence[str]) -> int:
     """One sentence, and where to read on."""
-    sentence = error.format_message().strip().rstrip(".")
+    sentence = _without_bulk(error.format_message().strip().rstrip("."), words)
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else NAME
     mark = "" if sentence.endswith("?") else "."

@@ -67,18 +67,21 @@ def command(
 def find(text: str, catalogue: Catalogue, search: Search, limit: int, dense: Dense) -> SearchResult:
     """The entries that answer a text, as the JSON contract has them."""
     from assistant.chat.contract import Found, FoundPassage, SearchResult
+    from assistant.chat.naming import named_first
     from assistant.chat.search import covers
     from assistant.verdict import EntryRef
 
     hits = [hit for hit in search.search(text, k=limit, dense=dense) if hit.entry in catalogue.heads]
+    found = named_first(hits, text, catalogue, limit)
+    is_named = bool(found) and "name" in found[0].channels
     results = []
-    for hit in hits:
+    for hit in found:
         head = catalogue.heads[hit.entry]
         fields = ("id", "title", "family", "kind", "severity", "scope", "restart", "status", "reviewed")
         entry = EntryRef.model_validate({name: getattr(head, name) for name in fields})
         passage = FoundPassage(kind=hit.passage.kind, text=hit.passage.text, id=hit.passage.id)
         results.append(Found(entry=entry, score=hit.score, passage=passage, channels=dict(hit.channels)))
-    return SearchResult(covered=covers(hits), results=tuple(results))
+    return SearchResult(covered=is_named or covers(hits), results=tuple(results))
 
 
 def render(found: SearchResult, width: int) -> str:

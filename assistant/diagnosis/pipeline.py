@@ -48,6 +48,7 @@ from assistant.logs.clock import RunClock, build_clock
 from assistant.logs.episodes import Episode, find_episodes
 from assistant.logs.layout import Places, find_places
 from assistant.logs.stacks import read_stacks
+from assistant.surroundings import with_surroundings
 from assistant.verdict import Attempt, CorpusInfo, Diagnosis, Finding, SourceInfo, Suspect, VerdictStatus
 from corpus.catalogue import Catalogue
 from corpus.match import Resolution
@@ -124,6 +125,7 @@ def diagnose_run(
     jobs = jobs_of(run)
     diagnosis = _verdict_on_one_of(run, jobs, options) if jobs else _verdict_on(run, options)
     judged = time.perf_counter()
+    diagnosis = with_surroundings(diagnosis, run)
     timings = {"read": _ms(read - started), "judge": _ms(judged - read)}
     if options.baseline:
         from assistant.diagnosis.baseline import compare

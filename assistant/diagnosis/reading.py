@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import BinaryIO
 
+from assistant.console import counted
 from assistant.diagnosis.unfolding import unfold_source
 from assistant.logs.flightrecorder import MAX_BYTES, Dump, read_dump
 from assistant.logs.markers import ERROR_MARKERS, MARKERS
@@ -224,9 +225,9 @@ def _read_source(
         problems = list(getattr(opened, "problems", ()))
         encoding = getattr(opened, "encoding", "utf-8")
     if scan.long_lines:
-        problems.append(f"{scan.long_lines} over-long lines were cut")
+        problems.append(f"{counted(scan.long_lines, 'over-long line was', 'over-long lines were')} cut")
     if scan.nul_bytes:
-        problems.append(f"{scan.nul_bytes} NUL bytes were skipped")
+        problems.append(f"{counted(scan.nul_bytes, 'NUL byte was', 'NUL bytes were')} skipped")
     return ReadSource(source.path.encode("utf-8", "replace").decode(), scan, [], encoding, problems)
 
 

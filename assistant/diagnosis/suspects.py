@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from assistant.console import counted
 from assistant.diagnosis.collectives import CollectiveState, RankState, states_of
 from assistant.diagnosis.events import Event, Tier
 from assistant.diagnosis.exitcodes import signal_of
@@ -49,7 +50,10 @@ def _reason(group: str, mine: RankState, value: str, waiting: int) -> tuple[str,
             return f"the other end of a send or receive in group {group} waited, and it recorded none", "never-entered"
         if mine.verdict is not None:
             last = f"its last enqueued work in group {group} is {mine.enqueued}"
-            return f"{last}, and {waiting} ranks wait in {mine.seq}: it never entered that one", "never-entered"
+            return (
+                f"{last}, and {counted(waiting, 'rank waits', 'ranks wait')} in {mine.seq}: it never entered that one",
+                "never-entered",
+            )
         same = f"last enqueued work {mine.enqueued} equals last completed work in group {group}"
         return f"{same}: it was not waiting", "never-entered"
     if value in {"other-collective", "size-mismatch"}:

@@ -11,6 +11,7 @@ from assistant.reports._words import (
     HEADINGS,
     INHERITED,
     Clock,
+    called,
     finding_ids,
     grouped,
     heading,
@@ -106,6 +107,8 @@ def _title_rows(
 
 
 def _reasons(page: Page, finding: Finding) -> None:
+    if finding.code is not None:
+        page.text(called(finding.code), lead="your code   ")
     values = {key: value for key, value in _captures(finding).items() if key not in _TOLD_ELSEWHERE}
     if values:
         page.text(", ".join(f"{key} {value}" for key, value in values.items()), lead="values      ")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from assistant.verdict import Diagnosis, Finding, RunInfo, Suspect
+from assistant.verdict import CodeFrame, Diagnosis, Finding, RunInfo, Suspect
 
 STATUS_WORDS: Final = {
     "identified": "This came first",
@@ -197,6 +197,12 @@ def tag(finding: Finding, *, explained: str = "explained by") -> str:
     if finding.explained_by:
         words += f", {explained} {finding_ids(finding.explained_by)}"
     return f"{finding.id} {words}"
+
+
+def called(code: CodeFrame) -> str:
+    """Where a traceback stands in the reader's own code: `train.py:112 in step (job.log:40)`."""
+    function = f" in {code.function}" if code.function not in {"", "<module>"} else ""
+    return f"{code.place}{function} ({code.at.place})"
 
 
 def owner(finding: Finding) -> str:

@@ -12,7 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from assistant.masking import Masker
-from assistant.reports._words import Clock, began, grouped, headline, owner, place, run_facts, tag, title, versions, who
+from assistant.reports._words import (
+    Clock,
+    began,
+    called,
+    grouped,
+    headline,
+    owner,
+    place,
+    run_facts,
+    tag,
+    title,
+    versions,
+    who,
+)
 from assistant.reports.markdown import _block, _code, _text
 from assistant.values import fill, fill_command, values_of
 from assistant.verdict import Diagnosis, Finding, Line
@@ -121,6 +134,7 @@ def _of_lead(diagnosis: Diagnosis, lead: Finding, mask: Mask) -> Iterator[Block]
         f"- Began: {began(lead)}" if lead.onset else "",
         f"- Proof: {tag(lead)}",
         f"- Owner: {owner(lead)}",
+        f"- Own code: {called(lead.code)}" if lead.code is not None else "",
     ]
     yield Block(3, 2, "\n".join(_text(mask(row)) for row in rows if row))
     if lead.because:

@@ -107,12 +107,20 @@ def _first_fault(diagnosis: Diagnosis, finding: Finding) -> Iterator[str]:
             f"- Began: {_text(began(finding))}" if finding.onset else "",
             f"- Proof: {_text(tag(finding))}",
             f"- Owner: {_text(owner(finding))}",
+            _own_code(finding),
             f"- Because: {_text(finding.because)}" if finding.because else "",
             f"- Refuted by: {_text(finding.refuted_by)}" if finding.refuted_by else "",
         )
         if row
     )
     yield from _evidence(finding.evidence)
+
+
+def _own_code(finding: Finding) -> str:
+    if finding.code is None:
+        return ""
+    function = f" in {_code(finding.code.function)}" if finding.code.function else ""
+    return f"- Your code: {_code(finding.code.place)}{function} ({_code(finding.code.at.place)})"
 
 
 def _evidence(lines: Sequence[Line]) -> Iterator[str]:

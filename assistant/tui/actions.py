@@ -47,7 +47,7 @@ ACTIONS: Final = (
     Action("help", "f1", "Help", "Help for what has the focus, with its keys", "help", "app", slash="help"),
     Action("findings", "f2", "Findings", "Go to the timeline of findings", "pane('findings')", "diagnosis", shown=False,
            slash="findings"),
-    Action("talk", "f3", "Ask", "Go to the conversation", "pane('talk')", "diagnosis", shown=False, slash="talk"),
+    Action("talk", "f3", "Ask", "Go to the conversation", "talk", "app", shown=False, slash="talk"),
     Action("entry", "f4", "Entry", "Go to the entry and its evidence", "pane('entry')", "diagnosis", shown=False, slash="entry"),
     Action("back", "escape", "Back", "Cancel what is running, else go one step back", "back", "app", shown=False),
     Action("open", "ctrl+o", "Open", "Open another log: a path, a paste or a demo", "home", "app", slash="open"),

@@ -132,6 +132,7 @@ class FirstfaultApp(Desk):
         from assistant.tui.screens.diagnosis import DiagnosisScreen
 
         self.case = case
+        self.clear_notifications()  # what went wrong before lies over the verdict, and is of no use any more
         if self.is_screen_installed("diagnosis"):
             screen = self.get_screen("diagnosis")
             assert isinstance(screen, DiagnosisScreen)
@@ -148,8 +149,19 @@ class FirstfaultApp(Desk):
             await self.switch_screen(name)
 
     async def action_home(self) -> None:
-        """Open another log."""
+        """Open another log; the path of the one before is not in the way."""
         await self.show_screen("home")
+        home = self.get_screen("home")
+        assert isinstance(home, HomeScreen)
+        home.begin()
+
+    async def action_talk(self) -> None:
+        """Go to the conversation about the open verdict, from wherever; without one, to where a log is opened."""
+        if self.case is None:
+            await self.action_home()
+            return
+        await self.show_screen("diagnosis")
+        self.screen.action_pane("talk")  # type: ignore[attr-defined]  # the screen just shown
 
     async def answer_at_home(self, question: str) -> None:
         """A question was typed where a path belongs: it is about the open verdict, else about the library."""

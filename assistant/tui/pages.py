@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assistant.reports._rest import states
 from assistant.reports._words import (
+    called,
     heading,
     headline,
     listing,
@@ -57,6 +58,8 @@ def _of_finding(sheet: Sheet, case: Case, finding: Finding) -> None:
     sheet.add(tag(finding), style=MUTED)
     if finding.evidence:
         sheet.log(finding.evidence[0].place, finding.evidence[0].text)
+    if finding.code is not None:
+        sheet.add(called(finding.code), lead="your code   ")
     _because(sheet, facts_of(finding))
     sheet.add(finding.refuted_by, lead="refuted by  ")
     if finding.role in {"initiating", "downstream"} and finding.entry is not None:

@@ -137,7 +137,7 @@ def save_case(case: Case, spoken: Sequence[tuple[str, str]], path: str) -> str:
         except OSError as error:
             message = f"`{place}` could not be written: {error.strerror}."
             raise SaveError(message, "/save PATH writes elsewhere.") from error
-        return str(place)
+        return str(place.absolute())
     raise SaveError(f"`{wanted}` and its numbered names are taken.", "/save PATH writes elsewhere.")
 
 

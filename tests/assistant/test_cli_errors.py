@@ -262,3 +262,17 @@ def test_ctrl_c_while_the_program_is_still_loaded(tmp_path: Path) -> None:
     code = "import sys; sys.path.insert(0, sys.argv.pop()); from assistant.__main__ import main; sys.exit(main())"
     ended = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show", "{}"), ("list", "{}"), ("{}",), ("ask", "--entry", "{}", "why?"), ("show", "cuda-oom", "-s", "{}")],
+)
+def test_no_error_repeats_a_long_argument(firstfault: Callable[..., Any], words: tuple[str, ...]) -> None:
+    run = firstfault(*(word.format("x" * 100_000) for word in words))
+    assert run.code == 2 and 0 < len(run.err) < 4_500
+
+
+def test_an_error_repeats_a_long_path_whole(firstfault: Callable[..., Any], tmp_path: Path) -> None:
+    path = str(tmp_path / ("run-" * 40) / "job.log")
+    assert path in firstfault(path).err

@@ -214,3 +214,11 @@ def test_progress_text() -> None:
 )
 def test_size(count: int, text: str) -> None:
     assert size(count) == text
+
+
+def test_a_number_agrees_with_its_noun() -> None:
+    from assistant.console import counted
+
+    assert counted(1, "over-long line was", "over-long lines were") == "1 over-long line was"
+    assert counted(1200, "rank waits", "ranks wait") == "1,200 ranks wait"
+    assert counted(0, "file", "files") == "0 files"

@@ -113,3 +113,30 @@ def test_what_the_run_is_called_serves_where_the_finding_does_not_say() -> None:
 )
 def test_what_stands_once_on_the_deciding_line_is_meant(text: str, values: dict[str, str]) -> None:
     assert values_of(finding(text, entry="other")) == values
+
+
+@pytest.mark.parametrize(
+    ("command", "filled"),
+    [
+        ("kubectl describe pod <pod>", "kubectl -n ml describe pod p-0"),
+        ("kubectl logs <pod> --previous | tail -5", "kubectl -n ml logs p-0 --previous | tail -5"),
+        ("kubectl get pods; kubectl get events", "kubectl -n ml get pods; kubectl -n ml get events"),
+        ("kubectl get pod p -n other", "kubectl get pod p -n other"),
+        ("kubectl get pods -A | grep x", "kubectl get pods -A | grep x"),
+        ("kubectl get pod <pod> -n <namespace>", "kubectl get pod p-0 -n ml"),
+        ("kubectl describe node <node>", "kubectl describe node <node>"),
+        ("kubectl drain n1 --ignore-daemonsets", "kubectl drain n1 --ignore-daemonsets"),
+        ("kubectl get nodes -o wide; kubectl get pvc", "kubectl get nodes -o wide; kubectl -n ml get pvc"),
+        ("kubectl apply -f job.yaml", "kubectl apply -f job.yaml"),
+        ("kubectl get pod -o jsonpath='{.a|b}' x", "kubectl -n ml get pod -o jsonpath='{.a|b}' x"),
+        ("echo mykubectl get pods", "echo mykubectl get pods"),
+    ],
+)
+def test_a_known_namespace_stands_in_commands(command: str, filled: str) -> None:
+    once = fill_command(command, {"namespace": "ml", "pod": "p-0"})
+    assert once == filled and fill_command(once, {"namespace": "ml", "pod": "p-0"}) == filled
+
+
+def test_no_namespace_is_made_up_nor_taken_unsafe() -> None:
+    assert fill_command("kubectl get pods", {}) == "kubectl get pods"
+    assert fill_command("kubectl get pods", {"namespace": "a;rm -rf /"}) == "kubectl get pods"

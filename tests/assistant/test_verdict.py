@@ -16,8 +16,9 @@ KEYS = {
     "Diagnosis": "schema version corpus status initiating independent findings unexplained near_misses suspects "
     "fetch_next warnings run collectives sources baseline timings_ms",
     "Baseline": "paths lines templates new new_total last_common went_on sampled",
+    "CodeFrame": "file line function code at",
     "NewLine": "line count lines",
-    "Finding": "id role strength set_aside entry owner attempt because refuted_by explained_by onset ranks hosts count evidence "
+    "Finding": "id role strength set_aside entry owner attempt because refuted_by explained_by onset ranks hosts count evidence code before "
     "checks fix verify",
     "EntryRef": "id title family kind severity scope restart status reviewed broad",
     "Line": "source line text rank host time time_inherited",

@@ -11,6 +11,7 @@ from assistant.tui import reading
 from assistant.tui.screens.browse import BrowseScreen
 from assistant.tui.screens.home import is_question
 from assistant.tui.services import Start
+from assistant.tui.widgets.prompt import Prompt
 from corpus.catalogue import Catalogue
 from tests.tui.driver import INCIDENT, FakeConversation
 
@@ -84,3 +85,40 @@ async def test_a_log_that_waits_for_the_knowledge_is_shown_and_can_be_given_up(
         await driver.ready()
         await driver.until("the line is gone", lambda: not driver.screen.query("ProgressLine.-busy"))
         assert not driver.app.is_reading
+
+
+@pytest.mark.asyncio
+async def test_another_log_is_asked_for_anew(opened: Any) -> None:
+    async with opened() as driver:
+        await driver.ready()
+        await driver.type("/no/such.log")
+        await driver.press("enter")
+        await driver.until("the reason is said", lambda: driver.app._notifications)
+        await driver.press("ctrl+o")
+        assert driver.screen.query_one("#path").value == ""
+        await driver.type(str(INCIDENT))
+        await driver.press("enter")
+        await driver.diagnosed()
+        assert not driver.app._notifications  # nothing lies over the verdict
+
+
+@pytest.mark.asyncio
+async def test_the_library_tells_the_way_back_and_f3_leads_to_the_conversation(opened: Any) -> None:
+    async with opened(start=Start((str(INCIDENT),))) as driver:
+        await driver.diagnosed()
+        await driver.press("ctrl+l")
+        await driver.until("the library is shown", lambda: isinstance(driver.screen, BrowseScreen))
+        assert "Esc" in str(driver.screen.query_one("#library").border_subtitle)
+        await driver.press("f3")
+        await driver.until("the conversation is shown", lambda: not isinstance(driver.screen, BrowseScreen))
+        assert isinstance(driver.app.focused, Prompt)
+
+
+@pytest.mark.asyncio
+async def test_f3_without_a_verdict_asks_for_a_log(opened: Any) -> None:
+    async with opened() as driver:
+        await driver.ready()
+        await driver.press("ctrl+l")
+        await driver.until("the library is shown", lambda: isinstance(driver.screen, BrowseScreen))
+        await driver.press("f3")
+        await driver.until("the path is asked for", lambda: driver.app.focused and driver.app.focused.id == "path")

@@ -68,6 +68,7 @@ class BrowseScreen(BaseScreen):
     def on_mount(self) -> None:
         """Begin with all entries by family."""
         self.query_one("#library").border_title = f"Library: {len(self.catalogue.heads):,} entries"
+        self.query_one("#library").border_subtitle = self.told("{key:back} goes back")
         self.query_one(DossierPane).border_title = "Entry"
         self._list_all()
 

@@ -89,6 +89,12 @@ class HomeScreen(BaseScreen):
         self.query_one(PathInput).border_title = "Log"
         self.show_demos(self._demos)
 
+    def begin(self) -> None:
+        """Ask anew: an empty line, with the focus."""
+        line = self.query_one(PathInput)
+        line.value = ""
+        line.focus()
+
     def show_demos(self, demos: Sequence[Demo]) -> None:
         """List the incidents to try."""
         self._demos = tuple(demos)
