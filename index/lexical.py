@@ -61,6 +61,15 @@ class LexicalIndex:
         found: Scores = np.asarray(self._engine.get_scores_from_ids(ids), dtype=np.float32)
         return found
 
+    def holders(self, word: str) -> NDArray[np.int32] | None:
+        """The numbers of the texts in which a word stands, None for a word that none has."""
+        number = self._vocabulary.get(word)
+        if number is None:
+            return None
+        rows = self._engine.scores
+        found: NDArray[np.int32] = rows["indices"][rows["indptr"][number] : rows["indptr"][number + 1]]
+        return found
+
     def save(self, folder: Path) -> None:
         """Write the index into a folder that exists."""
         if self.count:

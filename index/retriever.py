@@ -1,8 +1,8 @@
 """Retrieval: entries that may answer, by meaning, by words and by literals, fused by rank.
 
-Each channel orders the entries by their best passages; the fused score of an
-entry is the weighted sum of 1 / (K + rank) over the channels. Ranks, not raw
-scores, are fused: cosine and BM25 have no common scale. Ties go by id.
+The score of an entry is a weighted sum of what its passages have in common with
+the query (index/fusion.py); an entry whose literal stands in the query comes
+before all others. Single passages are fused by their ranks. Ties go by id.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from corpus.match import Matcher
 from corpus.record import Record
 from index.encoder import Encoder
 from index.errors import REBUILD, BrokenIndexError
+from index.fusion import Fusion, Signals, load_weights
 from index.lexical import LexicalIndex
 from index.passages import Passage, entry_passages, family_passages
 from index.query import Query, read_query
@@ -27,19 +28,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Scores = NDArray[np.float32]
+    Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 Dense = Literal["auto", "always", "never"]
 CHANNELS = ("dense", "lexical", "literal")
 FUSION_K = 20
 """Smaller than the usual 60: the first ranks of a channel are to weigh more than broad agreement."""
-COMMON = 1.5
-"""What a question counts for entries of common failures: who asks in plain words hardly ever means a rare one."""
 COMMON_FAQS = 5
-"""Entries of common failures are written in full, with at least so many questions and answers."""
-SUPPORT = (1.0, 0.7, 0.5, 0.3, 0.2)
-"""What the best passage of an entry, the second, third ... add to its score in a channel: an entry that speaks
-of the matter in several places answers better than one that mentions it."""
+"""Entries of common failures are written in full, with at least so many questions and answers: who asks in plain words
+hardly ever means a rare one."""
+LITERAL, LITERAL_K = 600.0, 20
+"""A literal in the query adds LITERAL / (LITERAL_K + rank) to the score of its entry, more than all signals can."""
 _FLOOR = {"lexical": 0.0, "dense": -1.0}
 """A passage counts in a channel above this: with a word of the query, with a vector."""
 DEPTH = 100
@@ -48,16 +48,13 @@ DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each channel counts; set on the development questions only."""
+    """How much each channel counts among single passages; set on the development questions only."""
 
     dense: float
     lexical: float
-    literal: float = 3.0
-    common: float = 1.0
-    """How much more entries of common failures count."""
 
 
-QUESTION = Weights(dense=1.0, lexical=1.0, common=COMMON)
+QUESTION = Weights(dense=1.0, lexical=1.0)
 LOG = Weights(dense=0.5, lexical=1.0)
 
 
@@ -73,6 +70,8 @@ class Result:
     """Rank from 1 in each channel that found it."""
     similarity: float | None = None
     """Cosine of its nearest passage to the query, where the dense channel ran."""
+    coverage: float | None = None
+    """Share of the query's words that the entry knows, each weighted by how few entries do."""
 
 
 class Retriever:
@@ -105,6 +104,7 @@ class Retriever:
         """Of every passage the number of its entry; entries are numbered by id, so ties fall in that order."""
         self._full = {entry for entry, _, key in keys if key == f"faq-{COMMON_FAQS}"}
         self._kind = np.array([key.rpartition("-")[0] for _, _, key in keys], dtype=np.str_)
+        self._fusion = Fusion(self.lexical, self._entry, self._kind, len(self._names))
 
     def _common(self, entry: str) -> bool:
         """Whether many people meet the failure of an entry: it is written in full, or stands for a whole class."""
@@ -131,17 +131,24 @@ class Retriever:
         allowed = self._allowed(kinds, entries)
         if not allowed.any():
             return []
-        weights = self._weights[asked.is_log]
-        orders: dict[str, list[str]] = {}
+        named: list[str] = []
         if literal:
-            named = self.literal_entries(asked.records)
-            orders["literal"] = [entry for entry in named if entries is None or entry in entries]
+            named = [entry for entry in self.literal_entries(asked.records) if entries is None or entry in entries]
         scores: dict[str, Scores] = {"lexical": self.lexical.scores(asked.words)}
-        if self._wants_dense(dense, asked, orders.get("literal", [])) and self.encoder is not None:
+        if self._wants_dense(dense, asked, named) and self.encoder is not None:
             scores["dense"] = self.store.scores(self.encoder.encode(asked.windows))
-        for channel, found in scores.items():
-            orders[channel] = self._order(found, allowed, _FLOOR[channel])
-        return self._fuse(orders, scores, allowed, weights, k)
+        return self._fuse(asked, named, scores, allowed, k)
+
+    def signals(self, query: str, *, dense: bool = True) -> tuple[list[str], Signals]:
+        """The names of all entries and their signals for a query, `common` included; what the weights are fitted on."""
+        import numpy as np
+
+        asked = read_query(query)
+        vectors = self.store.scores(self.encoder.encode(asked.windows)) if dense and self.encoder is not None else None
+        allowed = self._allowed(None, None)
+        found = self._fusion.signals(asked.words, self.lexical.scores(asked.words), vectors, allowed)
+        common = np.array([not asked.is_log and self._common(entry) for entry in self._names], dtype=float)
+        return self._names, Signals(found.values | {"common": common})
 
     def passages(
         self,
@@ -211,42 +218,58 @@ class Retriever:
         allowed: Mask = np.array([entry in wanted for entry in self._names], dtype=bool)[self._entry]
         return allowed if kinds is None else allowed & np.isin(self._kind, list(kinds))
 
-    def _order(self, scores: Scores, allowed: Mask, floor: float) -> list[str]:
-        """Entries by their best allowed passages above the floor (see SUPPORT), ties by id."""
-        import numpy as np
-
-        mine = np.flatnonzero(allowed & (scores > floor))
-        mine = mine[np.lexsort((-scores[mine], self._entry[mine]))]
-        entries = self._entry[mine]
-        first = np.flatnonzero(np.diff(entries, prepend=-1))
-        place = np.arange(len(mine)) - np.repeat(first, np.diff(first, append=len(mine)))
-        support = np.array([*SUPPORT, 0.0])[np.minimum(place, len(SUPPORT))]
-        sums = np.zeros(len(self._names))
-        np.add.at(sums, entries, scores[mine] * support)
-        # An entry whose scores are all above the floor but sum to nothing is still found.
-        sums[np.setdiff1d(np.arange(len(self._names)), entries)] = -np.inf
-        order = np.argsort(-sums, kind="stable")[:DEPTH]
-        return [self._names[number] for number in order if sums[number] > -np.inf]
-
-    def _fuse(
-        self, orders: dict[str, list[str]], scores: dict[str, Scores], allowed: Mask, weights: Weights, k: int
-    ) -> list[Result]:
-        fused: dict[str, float] = {}
-        channels: dict[str, dict[str, int]] = {}
-        for channel in CHANNELS:
-            for rank, entry in enumerate(orders.get(channel, []), start=1):
-                weight = getattr(weights, channel) * (weights.common if self._common(entry) else 1.0)
-                fused[entry] = fused.get(entry, 0.0) + weight / (FUSION_K + rank)
-                channels.setdefault(entry, {})[channel] = rank
-        best = sorted(fused, key=lambda entry: (-fused[entry], entry))[:k]
-        numbers = self._best_passages(best, scores, allowed, weights)
+    def _fuse(self, asked: Query, named: list[str], scores: dict[str, Scores], allowed: Mask, k: int) -> list[Result]:
+        """The k best entries with their best passages."""
+        signals = self._fusion.signals(asked.words, scores["lexical"], scores.get("dense"), allowed)
+        weights = load_weights(encoded="dense" in scores)
+        score = signals.score(weights)
+        places = {self._numbers[entry]: rank for rank, entry in enumerate(named, start=1) if entry in self._numbers}
+        for number, rank in places.items():
+            score[number] += LITERAL / (LITERAL_K + rank)
+        leading = self._leading(score, places, scores, allowed, max(DEPTH, k))
+        if not asked.is_log:
+            # Heads are read one by one, so only those that may come first are asked.
+            for number in leading:
+                score[number] += weights["common"] * self._common(self._names[number])
+        leading.sort(key=lambda number: (-round(float(score[number]), 9), number))
+        best = [self._names[number] for number in leading[:k]]
+        ranks = {**self._ranks(signals, scores, allowed), "literal": {n: rank for n, rank in places.items()}}
+        numbers = self._best_passages(best, scores, allowed, self._weights[asked.is_log])
         results = []
         for entry in best:
-            if entry not in numbers:
-                continue
-            number, similarity = numbers[entry]
-            results.append(Result(entry, self.passage(number), round(fused[entry], 6), channels[entry], similarity))
+            number, (passage, similarity) = self._numbers[entry], numbers[entry]
+            channels = {channel: ranks[channel][number] for channel in CHANNELS if number in ranks.get(channel, {})}
+            known = round(float(signals.values["known"][number]), 4)
+            value = round(float(score[number]), 6)
+            results.append(Result(entry, self.passage(passage), value, channels, similarity, known))
         return results
+
+    def _leading(
+        self, score: Floats, named: Collection[int], scores: dict[str, Scores], allowed: Mask, most: int
+    ) -> list[int]:
+        """Numbers of the entries that may come first: found by a channel, or named by a literal."""
+        import numpy as np
+
+        found = np.zeros(len(self._names), dtype=bool)
+        for channel, values in scores.items():
+            found[self._entry[allowed & (values > _FLOOR[channel])]] = True
+        speaking = np.zeros(len(self._names), dtype=bool)
+        speaking[self._entry[allowed]] = True
+        found[[number for number in named if speaking[number]]] = True
+        numbers = np.flatnonzero(found)
+        return [int(number) for number in numbers[np.argsort(-score[numbers], kind="stable")[:most]]]
+
+    def _ranks(self, signals: Signals, scores: dict[str, Scores], allowed: Mask) -> dict[str, dict[int, int]]:
+        """By channel the ranks from 1 of the entries that it found."""
+        import numpy as np
+
+        ranks = {}
+        for channel, signal in (("dense", "meaning"), ("lexical", "words")):
+            if channel in scores:
+                found = np.unique(self._entry[allowed & (scores[channel] > _FLOOR[channel])])
+                ordered = found[np.argsort(-signals.values[signal][found], kind="stable")[:DEPTH]]
+                ranks[channel] = {int(number): rank for rank, number in enumerate(ordered, start=1)}
+        return ranks
 
     def _best_passages(
         self, entries: Collection[str], scores: dict[str, Scores], allowed: Mask, weights: Weights

@@ -199,7 +199,8 @@ def _unfamiliar(retriever: Retriever, report: Report, *, show: bool) -> None:
     """Excerpts whose decisive words are of another version: found, and never called verified."""
     cases = _lines("unfamiliar.jsonl")
     relevant = {case["text"]: set(case["relevant"]) for case in cases}
-    for label, kinds in (("unfamiliar excerpts", None), ("unfamiliar excerpts, no examples", UNSEEN)):
+    rankings: dict[str, list[str]] = {}
+    for label, kinds in (("unfamiliar excerpts, no examples", UNSEEN), ("unfamiliar excerpts", None)):
         search = _search(retriever, kinds)
         rankings = {text: search(text) for text in relevant}
         scores = evaluate(relevant, rankings)

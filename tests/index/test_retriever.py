@@ -73,6 +73,21 @@ def test_without_an_encoder_words_and_literals_answer(retriever: Retriever) -> N
     assert best.similarity is None
 
 
+def test_what_a_literal_names_comes_first_in_the_order_of_the_literals(
+    retriever: Retriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retriever, "literal_entries", lambda records: ["disk-full", "cuda-oom"])
+    assert [result.entry for result in retriever.search(LOG_LINE)] == ["disk-full", "cuda-oom", "xid-79"]
+    assert retriever.search(LOG_LINE, literal=False)[0].entry == "xid-79"
+
+
+def test_a_result_says_how_much_of_the_query_its_entry_knows(retriever: Retriever) -> None:
+    best = retriever.search("restart on the same node", literal=False)[0]
+    strange = retriever.search("restart zebra giraffe", literal=False)[0]
+    assert best.coverage is not None and strange.coverage is not None
+    assert best.coverage > 0.9 > 0.5 > strange.coverage
+
+
 def test_kinds_and_entries_restrict(retriever: Retriever) -> None:
     only = retriever.search("restart the node or the disk", kinds={"faq"}, literal=False)
     assert {result.passage.kind for result in only} == {"faq"}
