@@ -52,6 +52,10 @@ class Signals:
 
     values: dict[str, Floats]
     """By name, each of shape (entries,); without an encoder `meaning` and `nearest` are missing."""
+    count: int = 0
+    """Different words of the query."""
+    strange: float = 0.0
+    """Share of them that no passage has."""
 
     def score(self, weights: Mapping[str, float]) -> Floats:
         """The weighted sum, of shape (entries,)."""
@@ -60,6 +64,19 @@ class Signals:
         total: Floats = np.sum([weights[name] * value for name, value in self.values.items()], axis=0)
         return total
 
+    def confidence(self, score: float, model: Mapping[str, float]) -> float:
+        """How far the best entry's score lies above what questions about anything else reach; below 0 none answers.
+
+        The more words a question has, the less of it any entry knows, so the same score says more; a word that no
+        passage has says that it is about something else.
+        """
+        return (
+            model["score"] * score
+            + model["length"] * math.log(max(self.count, 1))
+            - model["strange"] * self.strange
+            - model["least"]
+        )
+
 
 @cache
 def load_weights(*, encoded: bool) -> Mapping[str, float]:
@@ -67,6 +84,14 @@ def load_weights(*, encoded: bool) -> Mapping[str, float]:
     sets = json.loads(Path(__file__).with_name("fusion.json").read_text(encoding="utf-8"))
     weights: dict[str, float] = sets["encoded" if encoded else "words"]
     return weights
+
+
+@cache
+def load_confidence(*, encoded: bool) -> Mapping[str, float]:
+    """What makes a confidence of a score, for a query that was encoded or for its words alone."""
+    sets = json.loads(Path(__file__).with_name("fusion.json").read_text(encoding="utf-8"))
+    model: dict[str, float] = sets["encoded_confidence" if encoded else "words_confidence"]
+    return model
 
 
 class Fusion:
@@ -94,7 +119,9 @@ class Fusion:
             values["nearest"] = self._best(dense, seen)
         supported = self.supported(lexical, allowed & (lexical > 0))
         values["words"] = supported / max(float(supported.max(initial=0.0)), 1e-6)
-        return Signals(values | self._shares(words, allowed))
+        asked = dict.fromkeys(query_words(words))
+        strange = sum(self._lexical.holders(word) is None for word in asked) / max(len(asked), 1)
+        return Signals(values | self._shares(words, allowed), len(asked), strange)
 
     def supported(self, scores: Scores, mine: Mask) -> Floats:
         """Of every entry the sum of its best passages, weighted by SUPPORT; shape (entries,)."""

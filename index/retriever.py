@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from corpus.catalogue import Catalogue
@@ -17,7 +17,7 @@ from corpus.match import Matcher
 from corpus.record import Record
 from index.encoder import Encoder
 from index.errors import REBUILD, BrokenIndexError
-from index.fusion import Fusion, Signals, load_weights
+from index.fusion import Fusion, Signals, load_confidence, load_weights
 from index.lexical import LexicalIndex
 from index.passages import Passage, entry_passages, family_passages
 from index.query import Query, read_query
@@ -70,8 +70,8 @@ class Result:
     """Rank from 1 in each channel that found it."""
     similarity: float | None = None
     """Cosine of its nearest passage to the query, where the dense channel ran."""
-    coverage: float | None = None
-    """Share of the query's words that the entry knows, each weighted by how few entries do."""
+    confidence: float | None = None
+    """Of the answer as a whole; below 0 the nearest entries are no answer."""
 
 
 class Retriever:
@@ -148,7 +148,7 @@ class Retriever:
         allowed = self._allowed(None, None)
         found = self._fusion.signals(asked.words, self.lexical.scores(asked.words), vectors, allowed)
         common = np.array([not asked.is_log and self._common(entry) for entry in self._names], dtype=float)
-        return self._names, Signals(found.values | {"common": common})
+        return self._names, replace(found, values=found.values | {"common": common})
 
     def passages(
         self,
@@ -223,6 +223,7 @@ class Retriever:
         signals = self._fusion.signals(asked.words, scores["lexical"], scores.get("dense"), allowed)
         weights = load_weights(encoded="dense" in scores)
         score = signals.score(weights)
+        plain = score.copy()
         places = {self._numbers[entry]: rank for rank, entry in enumerate(named, start=1) if entry in self._numbers}
         for number, rank in places.items():
             score[number] += LITERAL / (LITERAL_K + rank)
@@ -235,13 +236,14 @@ class Retriever:
         best = [self._names[number] for number in leading[:k]]
         ranks = {**self._ranks(signals, scores, allowed), "literal": {n: rank for n, rank in places.items()}}
         numbers = self._best_passages(best, scores, allowed, self._weights[asked.is_log])
+        first = float(plain[leading[0]]) if leading else 0.0
+        confidence = round(signals.confidence(first, load_confidence(encoded="dense" in scores)), 4)
         results = []
         for entry in best:
             number, (passage, similarity) = self._numbers[entry], numbers[entry]
             channels = {channel: ranks[channel][number] for channel in CHANNELS if number in ranks.get(channel, {})}
-            known = round(float(signals.values["known"][number]), 4)
             value = round(float(score[number]), 6)
-            results.append(Result(entry, self.passage(passage), value, channels, similarity, known))
+            results.append(Result(entry, self.passage(passage), value, channels, similarity, confidence))
         return results
 
     def _leading(

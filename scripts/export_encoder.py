@@ -37,6 +37,8 @@ from index.store import all_passages, encode_passages  # noqa: E402
 
 TOP_1, TOP_5 = 0.98, 0.95
 MODEL = "model_int8.onnx"
+TRAINING = "training.json"
+"""What scripts/train_encoder.py writes beside the weights."""
 OPSET = 17
 SMALLEST = 50_000
 """Tensors below this many values (biases, norms) stay float32: they cost nothing and matter most."""
@@ -281,6 +283,9 @@ def _write_card(folder: Path, name: str, source: SentenceTransformerEncoder, opt
         "command": command,
         "made_with": _versions(),
     }  # fmt: skip
+    training = options.folder / TRAINING
+    if training.is_file():
+        card["training"] = json.loads(training.read_text(encoding="utf-8"))
     (folder / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
 
 
@@ -296,7 +301,8 @@ def card_text(card: dict[str, Any]) -> str:
 The encoder that firstfault asks with. Made from [{source["id"]}](https://huggingface.co/{source["id"]}),
 revision {source["revision"]}, `{source["file"]}` ({source["bytes"]:,} bytes, SHA-256 `{source["sha256"]}`),
 licence {card["licence"]} (`LICENSE`). Changed: the weights of matrix products and embedding tables are
-int8 with 16-bit scales (the most sensitive ones 16-bit floats), pooling ({card["pooling"]}). Nothing was trained.
+int8 with 16-bit scales (the most sensitive ones 16-bit floats), pooling ({card["pooling"]}).
+{_training_text(card.get("training"))}
 
 | | |
 |---|---|
@@ -313,6 +319,25 @@ Rankings against `SentenceTransformer.encode` float32, {parity["questions"]} que
 {rows}
 What a machine reads is `card.json`; `scripts/export_encoder.py` writes both.
 """
+
+
+def _training_text(training: dict[str, Any] | None) -> str:
+    """What the card says of the training: data, steps, scores before and after."""
+    if training is None:
+        return "Nothing was trained."
+    rows = "".join(
+        f"| {look['at']} | {look['recall_1']:.3f} | {look['recall_5']:.3f} | {look['mrr']:.3f} |\n"
+        for look in training["log"]
+    )
+    return f"""\
+Trained from those weights by `scripts/train_encoder.py` on firstfault's own corpus and nothing else:
+{training["questions"]:,} questions of {training["entries"]:,} entries, {training["steps"]} steps of {training["batch"]}, seed {training["seed"]};
+{training["kept"]:.0%} of the trained weights were kept. Scores on the {training["development"]} development questions of
+`tests/evaluation/questions.jsonl`, by titles, asks and summaries alone, without words:
+
+| at | recall at 1 | recall at 5 | MRR |
+|---|---|---|---|
+{rows}"""
 
 
 def _versions() -> dict[str, str]:

@@ -5,7 +5,8 @@
 
 A linear model over the signals of index/fusion.py: among the entries that lead in any signal the accepted ones are to
 come first (cross-entropy over the list, ridge of RIDGE on standardised signals, full-batch Adam; no chance is
-involved). Prints recall of four-fold cross-validation on split `dev`; split `test` is not read.
+involved). Then what tells these questions from tests/evaluation/outside.jsonl: a logistic model of the best score, the
+length of the question and its strange words, cut where REFUSED of the development questions lie below. Prints recall of four-fold cross-validation on split `dev`; split `test` is not read.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 QUESTIONS = ROOT / "tests" / "evaluation" / "questions.jsonl"
 WEIGHTS = ROOT / "index" / "fusion.json"
+OUTSIDE = ROOT / "tests" / "evaluation" / "outside.jsonl"
 RIDGE, STEPS, RATE, FOLDS = 0.1, 250, 0.03, 4
+REFUSED = 3.5
+"""Percent of the development questions that may be refused."""
 LEADING = 40
 """Entries that lead in a signal and are told apart; of any other entry no weight makes the first."""
 
@@ -104,6 +108,36 @@ def recall(cases: Sequence[Case], weights: Floats) -> tuple[float, float]:
     return first / len(cases), five / len(cases)
 
 
+def fit_confidence(retriever: Retriever, weights: dict[str, float], *, dense: bool) -> dict[str, float]:
+    """The logistic model of `Signals.confidence`."""
+    known = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    inside = [item["q"] for item in known if item["split"] == "dev"]
+    outside = [json.loads(line)["q"] for line in OUTSIDE.read_text(encoding="utf-8").splitlines()]
+    rows = []
+    for text in (*inside, *outside):
+        signals = retriever.signals(text, dense=dense)[1]
+        score = signals.score({**weights, "common": 0.0}).max()
+        rows.append([score, np.log(max(signals.count, 1)), -signals.strange])
+    raw = np.array(rows)
+    mean, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-9
+    matrix = np.hstack([(raw - mean) / spread, np.ones((len(raw), 1))])
+    is_inside = np.arange(len(raw)) < len(inside)
+    share = np.where(is_inside, 0.5 / len(inside), 0.5 / len(outside))
+    model = np.zeros(matrix.shape[1])
+    for _ in range(4000):
+        chance = 1 / (1 + np.exp(-matrix @ model))
+        model -= 2 * (matrix.T @ ((chance - is_inside) * share) + 1e-3 * np.append(model[:-1], 0.0))
+    factors = model[:-1] / spread
+    values = raw @ factors
+    least = float(np.percentile(values[is_inside], REFUSED))
+    print(f"refused: {(values[~is_inside] < least).mean():.3f} of {len(outside)} out of scope")
+    names = ("score", "length", "strange")
+    return {
+        **{name: round(float(value), 4) for name, value in zip(names, factors, strict=True)},
+        "least": round(least, 4),
+    }
+
+
 def main() -> int:
     """Fit both sets and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -125,7 +159,9 @@ def main() -> int:
             ]
             first, five = np.mean(folds, axis=0)
             print(f"{name}: {len(cases)} questions, cross-validated recall at 1 {first:.3f}, at 5 {five:.3f}")
-            sets[name] = {signal: round(float(weight), 3) for signal, weight in zip(signals, fit(cases), strict=True)}
+            weights = {signal: round(float(weight), 3) for signal, weight in zip(signals, fit(cases), strict=True)}
+            sets[name] = weights
+            sets[f"{name}_confidence"] = fit_confidence(retriever, weights, dense=dense)
     WEIGHTS.write_text(json.dumps(sets, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(sets, indent=1))
     return 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Train the encoder of this field: a stock sentence encoder, shown which words belong to which failure.
 
-    scripts/train_encoder.py FOLDER --out FOLDER [--epochs 2] [--seed 7]
+    scripts/train_encoder.py FOLDER --out FOLDER [--epochs 1] [--seed 7]
 
 FOLDER is a SentenceTransformer folder (modules.json, model.safetensors). Needs torch and sentence-transformers
-beside firstfault's own packages; two cores take about an hour. What comes out is exported for the program by
+beside firstfault's own packages; two cores take about an hour and a half. What comes out is exported for the program by
 scripts/export_encoder.py.
 
 Each step draws questions of different entries (asks, questions of the FAQ, symptoms, masked excerpts) and a passage
@@ -51,7 +51,7 @@ CONFUSED = 12
 """So many of the entries nearest to an entry's questions are drawn from as wrong answers."""
 SIGNATURES = 2
 """Printed lines of an entry that are trained on: logs are found by their words, questions need the training."""
-KEPT = (0.4, 0.6, 0.8, 1.0)
+KEPT = (0.6, 0.8, 1.0)
 """Shares of the trained weights that are tried on the development questions."""
 _PLACEHOLDER = re.compile(r"\{\??[^{}]*\??\}")
 
@@ -264,7 +264,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="a SentenceTransformer folder")
     parser.add_argument("--out", type=Path, required=True, help="folder for the trained encoder")
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--look", type=int, default=300, help="steps between two looks at the development questions")
     parser.add_argument("--patience", type=int, default=2, help="looks without gain before it stops")
@@ -281,14 +281,17 @@ def main() -> int:
     log = [_look("stock", development_score(trainer, development))]
     print(f"{len(material.examples)} questions of {len(material.passages)} entries, {trainer.steps} steps", flush=True)
     if options.trained:
-        best, trained = 0, trainer.torch.load(options.trained, weights_only=True)
+        best, trained = trainer.steps, trainer.torch.load(options.trained, weights_only=True)
     else:
         best, trained = _train(trainer, development, options, log)
         trainer.torch.save(trained, options.out / "trained.pt")
     chosen = max(KEPT, key=lambda share: _try(trainer, trained, share, development, log))
     trainer.mix(trained, chosen)
     trainer.model.save(str(options.out))
-    report = {"seed": options.seed, "steps": trainer.steps, "best_look": best, "kept": chosen, "log": log}
+    report = {
+        "seed": options.seed, "questions": len(material.examples), "entries": len(material.passages),
+        "batch": BATCH, "steps": best, "development": len(development), "kept": chosen, "log": log,
+    }  # fmt: skip
     (options.out / "training.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 

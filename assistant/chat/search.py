@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from corpus.catalogue import Catalogue
 
 Dense = Literal["auto", "always", "never"]
-COVERED_SIMILARITY: Final = 0.42
-"""Cosine from which the nearest passage counts as an answer. Of the development questions 96 in 100 reach it,
-of questions about anything else none (the nearest comes to 0.39)."""
 COVERED_WORDS: Final = 0.55
-"""Share of a question's words from which a passage counts as an answer without an encoder."""
+"""Share of a question's words from which a passage counts as an answer without an index."""
 _SHORT: Final = ("title", "ask", "summary", "signature")
 """Without an index only these are looked at across the corpus: cutting all prose takes too long."""
 
@@ -53,6 +50,10 @@ class Hit(Protocol):
     @property
     def similarity(self) -> float | None:
         """Cosine to the query, where an encoder ran."""
+
+    @property
+    def confidence(self) -> float | None:
+        """Of the search as a whole, where an index answered; below 0 nothing it found is an answer."""
 
 
 class Search(Protocol):
@@ -90,6 +91,7 @@ class WordHit:
     score: float
     channels: dict[str, int] = field(default_factory=dict)
     similarity: float | None = None
+    confidence: float | None = None
 
 
 @dataclass
@@ -159,12 +161,10 @@ def covers(hits: Sequence[Hit]) -> bool:
     """Whether the best hit answers, or is only the nearest there is."""
     if not hits:
         return False
-    similarities = [hit.similarity for hit in hits if hit.similarity is not None]
     if any("literal" in hit.channels for hit in hits):
         return True
-    if similarities:
-        return max(similarities) >= COVERED_SIMILARITY
-    return hits[0].score >= COVERED_WORDS
+    confidence = hits[0].confidence
+    return hits[0].score >= COVERED_WORDS if confidence is None else confidence >= 0
 
 
 def open_search(

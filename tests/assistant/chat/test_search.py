@@ -22,7 +22,7 @@ class Meaning:
 
     def __init__(self, material: Material, identifier: str, similarity: float) -> None:
         self.hits = [
-            WordHit(passage.entry, passage, similarity, {"dense": 1}, similarity)
+            WordHit(passage.entry, passage, similarity, {"dense": 1}, similarity, similarity - 0.5)
             for passage in material.passages(identifier.rpartition("#")[0])
             if passage.id == identifier
         ]
@@ -89,7 +89,7 @@ def test_a_vague_likeness_is_no_answer(material: Material) -> None:
 
 
 @pytest.mark.parametrize(("similarity", "covered"), [(0.7, True), (0.2, False)])
-def test_meaning_decides_whether_the_corpus_covers(material: Material, similarity: float, covered: bool) -> None:
+def test_the_confidence_of_the_index_decides_whether_the_corpus_covers(material: Material, similarity: float, covered: bool) -> None:
     assert covers(Meaning(material, f"{XID}#faq-1", similarity).hits) is covered
 
 
