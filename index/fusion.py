@@ -44,6 +44,8 @@ _PRINTED = frozenset({"signature", "example"})
 _COMMANDS = frozenset({"check", "fix"})
 _STRANGE = 0.5
 """A word that no passage knows counts half of one that a single entry has: half of them are slips."""
+FEWEST = 3
+"""Shorter questions are held to what one of three words would reach: a name alone is no stranger than a sentence."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Signals:
         """
         return (
             model["score"] * score
-            + model["length"] * math.log(max(self.count, 1))
+            + model["length"] * math.log(max(self.count, FEWEST))
             - model["strange"] * self.strange
             - model["least"]
         )

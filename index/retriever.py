@@ -269,7 +269,7 @@ class Retriever:
         for channel, signal in (("dense", "meaning"), ("lexical", "words")):
             if channel in scores:
                 found = np.unique(self._entry[allowed & (scores[channel] > _FLOOR[channel])])
-                ordered = found[np.argsort(-signals.values[signal][found], kind="stable")[:DEPTH]]
+                ordered = found[np.argsort(-signals.values[signal][found], kind="stable")]
                 ranks[channel] = {int(number): rank for rank, number in enumerate(ordered, start=1)}
         return ranks
 

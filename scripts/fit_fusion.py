@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 
 from corpus.catalogue import Catalogue  # noqa: E402
 from index.encoder import open_encoder  # noqa: E402
-from index.fusion import SIGNALS  # noqa: E402
+from index.fusion import FEWEST, SIGNALS  # noqa: E402
 from index.retriever import Retriever  # noqa: E402
 from index.store import build_store, load_store  # noqa: E402
 
@@ -117,7 +117,7 @@ def fit_confidence(retriever: Retriever, weights: dict[str, float], *, dense: bo
     for text in (*inside, *outside):
         signals = retriever.signals(text, dense=dense)[1]
         score = signals.score({**weights, "common": 0.0}).max()
-        rows.append([score, np.log(max(signals.count, 1)), -signals.strange])
+        rows.append([score, np.log(max(signals.count, FEWEST)), -signals.strange])
     raw = np.array(rows)
     mean, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-9
     matrix = np.hstack([(raw - mean) / spread, np.ones((len(raw), 1))])
