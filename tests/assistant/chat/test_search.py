@@ -89,7 +89,9 @@ def test_a_vague_likeness_is_no_answer(material: Material) -> None:
 
 
 @pytest.mark.parametrize(("similarity", "covered"), [(0.7, True), (0.2, False)])
-def test_the_confidence_of_the_index_decides_whether_the_corpus_covers(material: Material, similarity: float, covered: bool) -> None:
+def test_the_confidence_of_the_index_decides_whether_the_corpus_covers(
+    material: Material, similarity: float, covered: bool
+) -> None:
     assert covers(Meaning(material, f"{XID}#faq-1", similarity).hits) is covered
 
 
