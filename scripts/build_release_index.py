@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Build the index that a wheel ships: 16-bit vectors made by SentenceTransformer.encode.
+"""Build the index that a wheel ships, with 16-bit vectors.
 
-    scripts/build_release_index.py FOLDER [--out index/release] [--corpus corpus]
+    scripts/build_release_index.py [FOLDER] [--out index/release] [--corpus corpus]
 
-FOLDER is the SentenceTransformer folder that the bundled encoder was exported from; the SHA-256 of its
-weights must be the one on the encoder's card, because queries are asked with the bundled form. Needs the
-extra `encoders`. The result is not in git: it belongs to one state of the corpus.
+The vectors are the bundled encoder's, or SentenceTransformer.encode's with FOLDER (the extra `encoders`): the
+folder that the bundled encoder was exported from; the SHA-256 of its weights must be the one on the encoder's
+card, because queries are asked with the bundled form. The result is not in git: it belongs to one state of the corpus.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ sys.path.insert(0, str(ROOT))
 
 from corpus.catalogue import Catalogue  # noqa: E402
 from corpus.errors import FirstfaultError  # noqa: E402
-from index.encoder import SentenceTransformerEncoder, open_encoder  # noqa: E402
+from index.encoder import Encoder, SentenceTransformerEncoder, open_encoder  # noqa: E402
 from index.store import build_store, load_store  # noqa: E402
 
 
 def main() -> int:
     """Encode, write, and load once as a user would."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--out", type=Path, default=ROOT / "index" / "release")
     parser.add_argument("--corpus", type=Path, default=ROOT / "corpus")
     parser.add_argument("--cache", type=Path, help="file of vectors to reuse between runs")
     options = parser.parse_args()
     try:
         bundled = open_encoder()
-        source = SentenceTransformerEncoder(str(options.folder), name=bundled.name)
+        source: Encoder = bundled
+        if options.folder:
+            source = SentenceTransformerEncoder(str(options.folder), name=bundled.name)
         if source.revision != bundled.revision:
             print(f"the weights are {source.revision}, the bundled encoder is {bundled.revision}", file=sys.stderr)
             return 1
