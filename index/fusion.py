@@ -80,20 +80,21 @@ class Signals:
         )
 
 
-@cache
-def load_weights(*, encoded: bool) -> Mapping[str, float]:
-    """The weight of each signal, for a query that was encoded or for its words alone."""
-    sets = json.loads(Path(__file__).with_name("fusion.json").read_text(encoding="utf-8"))
-    weights: dict[str, float] = sets["encoded" if encoded else "words"]
-    return weights
+@dataclass(frozen=True)
+class Model:
+    """What scripts/fit_fusion.py has set, for queries that were encoded or for words alone."""
+
+    weights: Mapping[str, float]
+    """By signal."""
+    confidence: Mapping[str, float]
+    """What makes a confidence of a score, see `Signals.confidence`."""
 
 
 @cache
-def load_confidence(*, encoded: bool) -> Mapping[str, float]:
-    """What makes a confidence of a score, for a query that was encoded or for its words alone."""
+def load_model(*, encoded: bool) -> Model:
+    """The model of index/fusion.json."""
     sets = json.loads(Path(__file__).with_name("fusion.json").read_text(encoding="utf-8"))
-    model: dict[str, float] = sets["encoded_confidence" if encoded else "words_confidence"]
-    return model
+    return Model(**sets["encoded" if encoded else "words"])
 
 
 class Fusion:
@@ -121,9 +122,9 @@ class Fusion:
             values["nearest"] = self._best(dense, seen)
         supported = self.supported(lexical, allowed & (lexical > 0))
         values["words"] = supported / max(float(supported.max(initial=0.0)), 1e-6)
-        asked = dict.fromkeys(query_words(words))
-        strange = sum(self._lexical.holders(word) is None for word in asked) / max(len(asked), 1)
-        return Signals(values | self._shares(words, allowed), len(asked), strange)
+        holders = {word: self._lexical.holders(word) for word in query_words(words)}
+        strange = sum(found is None for found in holders.values()) / max(len(holders), 1)
+        return Signals(values | self._shares(holders, allowed), len(holders), strange)
 
     def supported(self, scores: Scores, mine: Mask) -> Floats:
         """Of every entry the sum of its best passages, weighted by SUPPORT; shape (entries,)."""
@@ -147,16 +148,15 @@ class Fusion:
         np.maximum.at(best, self._entry[mine], scores[mine])
         return best
 
-    def _shares(self, text: str, allowed: Mask) -> dict[str, Floats]:
-        """How much of a query each entry knows, every word weighted by how few entries tell of it."""
+    def _shares(self, words: Mapping[str, Numbers | None], allowed: Mask) -> dict[str, Floats]:
+        """How much of a query's words, given with the passages that hold each, every entry knows; rare words weigh more."""
         import numpy as np
 
         groups = {"titled": self._titled, "told": self._told, "known": np.ones_like(allowed)}
         shares = {name: np.zeros(self._entries) for name in groups}
         total, before = 0.0, None
         pairs, phrases = 0, np.zeros(self._entries)
-        for word in dict.fromkeys(query_words(text)):
-            holders = self._lexical.holders(word)
+        for holders in words.values():
             if holders is None:
                 total += _STRANGE * math.log(2 * self._entries)
                 before = None

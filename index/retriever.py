@@ -17,7 +17,7 @@ from corpus.match import Matcher
 from corpus.record import Record
 from index.encoder import Encoder
 from index.errors import REBUILD, BrokenIndexError
-from index.fusion import Fusion, Signals, load_confidence, load_weights
+from index.fusion import Fusion, Signals, load_model
 from index.lexical import LexicalIndex
 from index.passages import Passage, entry_passages, family_passages
 from index.query import Query, read_query
@@ -221,8 +221,8 @@ class Retriever:
     def _fuse(self, asked: Query, named: list[str], scores: dict[str, Scores], allowed: Mask, k: int) -> list[Result]:
         """The k best entries with their best passages."""
         signals = self._fusion.signals(asked.words, scores["lexical"], scores.get("dense"), allowed)
-        weights = load_weights(encoded="dense" in scores)
-        score = signals.score(weights)
+        model = load_model(encoded="dense" in scores)
+        score = signals.score(model.weights)
         plain = score.copy()
         places = {self._numbers[entry]: rank for rank, entry in enumerate(named, start=1) if entry in self._numbers}
         for number, rank in places.items():
@@ -231,13 +231,13 @@ class Retriever:
         if not asked.is_log:
             # Heads are read one by one, so only those that may come first are asked.
             for number in leading:
-                score[number] += weights["common"] * self._common(self._names[number])
+                score[number] += model.weights["common"] * self._common(self._names[number])
         leading.sort(key=lambda number: (-round(float(score[number]), 9), number))
         best = [self._names[number] for number in leading[:k]]
-        ranks = {**self._ranks(signals, scores, allowed), "literal": {n: rank for n, rank in places.items()}}
+        ranks = {**self._ranks(signals, scores, allowed), "literal": places}
         numbers = self._best_passages(best, scores, allowed, self._weights[asked.is_log])
         first = float(plain[leading[0]]) if leading else 0.0
-        confidence = round(signals.confidence(first, load_confidence(encoded="dense" in scores)), 4)
+        confidence = round(signals.confidence(first, model.confidence), 4)
         results = []
         for entry in best:
             number, (passage, similarity) = self._numbers[entry], numbers[entry]

@@ -70,7 +70,7 @@ def main() -> int:
             source._model.tokenizer(text, return_tensors="np")["input_ids"] for text in texts[:: len(texts) // 40]
         ]
         _quantise(Path(scratch) / "float.onnx", made / MODEL, samples)
-        shutil.copy(options.folder / "tokenizer.json", made / "tokenizer.json")
+        _copy_tokenizer(options.folder / "tokenizer.json", made / "tokenizer.json")
         _write_card(made, name, source, options)
         parity = _parity(source, OnnxEncoder(made), options.questions, options.cache)
         print(json.dumps(parity, indent=1))
@@ -90,6 +90,14 @@ def main() -> int:
             shutil.copy(path, options.out / path.name)
             print(f"{options.out / path.name}  {path.stat().st_size:,} bytes")
     return 0
+
+
+def _copy_tokenizer(source: Path, target: Path) -> None:
+    """The tokenizer on one line: newer libraries save each of its 30,000 words on a line of its own."""
+    target.write_text(
+        json.dumps(json.loads(source.read_text(encoding="utf-8")), ensure_ascii=False, separators=(",", ":")),
+        encoding="utf-8",
+    )
 
 
 def _export(source: SentenceTransformerEncoder, path: Path) -> None:
@@ -332,7 +340,8 @@ def _training_text(training: dict[str, Any] | None) -> str:
     return f"""\
 Trained from those weights by `scripts/train_encoder.py` on firstfault's own corpus and nothing else:
 {training["questions"]:,} questions of {training["entries"]:,} entries, {training["steps"]} steps of {training["batch"]}, seed {training["seed"]};
-{training["kept"]:.0%} of the trained weights were kept. Scores on the {training["development"]} development questions of
+{training["kept"]:.0%} of the trained weights were kept, of the step that answered best the {training["stopped_on"]} development
+questions of that time. Scores on the {training["development"]} development questions of
 `tests/evaluation/questions.jsonl`, by titles, asks and summaries alone, without words:
 
 | at | recall at 1 | recall at 5 | MRR |

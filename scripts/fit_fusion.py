@@ -160,8 +160,7 @@ def main() -> int:
             first, five = np.mean(folds, axis=0)
             print(f"{name}: {len(cases)} questions, cross-validated recall at 1 {first:.3f}, at 5 {five:.3f}")
             weights = {signal: round(float(weight), 3) for signal, weight in zip(signals, fit(cases), strict=True)}
-            sets[name] = weights
-            sets[f"{name}_confidence"] = fit_confidence(retriever, weights, dense=dense)
+            sets[name] = {"weights": weights, "confidence": fit_confidence(retriever, weights, dense=dense)}
     WEIGHTS.write_text(json.dumps(sets, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(sets, indent=1))
     return 0

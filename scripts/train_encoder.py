@@ -180,7 +180,7 @@ class Trainer:
     def hard_negatives(self) -> dict[str, list[str]]:
         """Of each entry the ones it is taken for: those it names, and the nearest by title, summary and asks."""
         entries = sorted(self.material.passages)
-        texts = {entry: self._short(entry) for entry in entries}
+        texts = {entry: self.short(entry) for entry in entries}
         owners = [number for number, entry in enumerate(entries) for _ in texts[entry]]
         vectors = self.encode([text for entry in entries for text in texts[entry]])
         sums = self.torch.zeros(len(entries), vectors.shape[1])
@@ -194,7 +194,8 @@ class Trainer:
             hard[entry] = [other for other in wrong if other in texts and other not in self.material.kin[entry]]
         return hard
 
-    def _short(self, entry: str) -> list[str]:
+    def short(self, entry: str) -> list[str]:
+        """Title, asks and summary of an entry, as they are encoded."""
         return [item.encoded_text for item in self.material.passages[entry] if item.kind in {"title", "ask", "summary"}]
 
     def step(self, batch: Sequence[Example]) -> float:
@@ -203,7 +204,7 @@ class Trainer:
         self.model.train()
         right = [self.material.answer(item, rnd) for item in batch]
         wrong = [rnd.choice(self.hard[item.entry] or [item.entry]) for item in batch]
-        beside = [rnd.choice(self._short(entry)) for entry in wrong]
+        beside = [rnd.choice(self.short(entry)) for entry in wrong]
         questions = self.vectors([item.question for item in batch], QUESTION_TOKENS)
         passages = self.vectors([*right, *beside], PASSAGE_TOKENS)
         scores = questions @ passages.T / TEMPERATURE
@@ -240,7 +241,7 @@ def development_score(trainer: Trainer, questions: Sequence[Mapping[str, Any]]) 
     entries = sorted(trainer.material.passages)
     owners, texts = [], []
     for entry in entries:
-        for text in trainer._short(entry):
+        for text in trainer.short(entry):
             owners.append(entry)
             texts.append(text)
     passages = trainer.encode(texts)
@@ -290,7 +291,7 @@ def main() -> int:
     trainer.model.save(str(options.out))
     report = {
         "seed": options.seed, "questions": len(material.examples), "entries": len(material.passages),
-        "batch": BATCH, "steps": best, "development": len(development), "kept": chosen, "log": log,
+        "batch": BATCH, "steps": best, "development": len(development), "stopped_on": len(development), "kept": chosen, "log": log,
     }  # fmt: skip
     (options.out / "training.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -29,7 +29,8 @@ _SLIPS: Final = {
     "differnt": "different", "diffrent": "different", "copmare": "compare",
     "compair": "compare", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "isnt": "isn't", "cant": "can't",
 }  # fmt: skip
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z'.]*")
+_WORD: Final = re.compile(r"(?<![\w./=@-])[A-Za-z][A-Za-z'.]*(?![\w/=@-])")
+"""A word by itself: `--mem=0`, `/home/u/run` and `r-2` are names, whatever stands in them."""
 _WHO: Final = re.compile(
     r"^((?:and |so |then |but )?how)(?: to)? (fix|confirm|prevent|solve|repair|verify|avoid|check|restart|resume|mend)\b",
     re.IGNORECASE,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from assistant.diagnosis.collectives import timeout_seconds
 from assistant.diagnosis.events import Event, Tier, pci_address
@@ -62,11 +63,12 @@ def mark_unrelated(run: Run, events: Sequence[Event], places: Places, clock: Run
     span = _job_span(run, clock, job)
     ended = _completed_at(events, progress, clock, kernel)
     ranks = ranks_seen(run, places, events) if places.rank_of_bus else set()
+    are_all_named = cache(lambda: _names_every_process(run, events, places))
     for event in events:
         if not (event.source in kernel or (event.kernel and span is not None)):
             continue
         foreign = _foreign_pid(event, places)
-        if foreign and not _names_every_process(run, events, places):
+        if foreign and not are_all_named():
             event.unplaced, foreign = f"{foreign}, and they do not name all of them", ""
         foreign = foreign or _foreign_command(run, event, job)
         stranger = "" if foreign else _foreign_gpu(event, places, ranks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from index.fusion import SIGNALS, Fusion, load_weights
+from index.fusion import SIGNALS, Fusion, load_model
 from index.lexical import LexicalIndex
 
 TEXTS = [
@@ -79,6 +79,6 @@ def test_meaning_is_there_only_with_vectors(fusion: Fusion, lexical: LexicalInde
 
 @pytest.mark.parametrize(("encoded", "names"), [(True, set(SIGNALS)), (False, set(SIGNALS) - {"meaning", "nearest"})])
 def test_every_signal_has_a_weight_that_speaks_for_an_entry(encoded: bool, names: set[str]) -> None:
-    weights = load_weights(encoded=encoded)
-    assert set(weights) == names
-    assert all(weight > 0 for weight in weights.values())
+    model = load_model(encoded=encoded)
+    assert set(model.weights) == names
+    assert all(weight > 0 for weight in (*model.weights.values(), *model.confidence.values()))

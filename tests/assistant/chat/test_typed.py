@@ -25,7 +25,7 @@ def test_slips_are_put_right(typed: str, meant: str, intent: str) -> None:
 @pytest.mark.parametrize(
     "question",
     ["How do I confirm it?", "will it happen again?", "what is Y?", "and then?", "why did rank 3 die?", "Was ist Xid 48 und was kann ich tun?", "wat is er gebeurd en wie kan het", "ok", "please", "",
-     "how does NCCL fix the ring?", "is `wat` a flag?", "which host?"],
+     "how does NCCL fix the ring?", "is `wat` a flag?", "which host?", "should I raise --mem or --mem-per-cpu", "who wrote /home/u/y", "what is r-2 and u@box"],
 )  # fmt: skip
 def test_what_is_right_stays(question: str) -> None:
     assert tidied(question) == question
