@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,11 @@ def test_no_writable_place_for_the_report(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "assistant", *words], stderr=subprocess.PIPE, **options)
+    # A shell starts its background jobs deaf to SIGINT, and whatever they start inherits that.
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(
+        [sys.executable, "-m", "assistant", *words], stderr=subprocess.PIPE, preexec_fn=listen, **options
+    )
 
 
 def test_a_reader_that_leaves_is_no_error(root: Path) -> None:
